@@ -1,0 +1,39 @@
+# Every target sets itself up from nothing but python3 (3.11 or newer); a second run is instant.
+PYTHON ?= python3
+DATA ?=
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: help setup demo test test-all lint bench clean
+
+help:  ## list the targets
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[dev]'
+	@touch $(READY)
+
+setup: $(READY)  ## create .venv with everything installed
+
+demo: $(READY)  ## a federation on this machine, ends with a picture; DATA=DIR uses the real HAR archive
+	$(BIN)/fsir-sim demo $(if $(DATA),--data $(DATA))
+
+test: $(READY)  ## the tests that take minutes in all
+	$(BIN)/python -m pytest -m 'not slow'
+
+test-all: $(READY)  ## every test, the nightly run
+	$(BIN)/python -m pytest
+
+lint: $(READY)  ## ruff and mypy --strict
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(READY)  ## the figures of docs/benchmarks.md, as ratios
+	$(BIN)/python -m benchmarks
+
+clean:  ## remove the environment and all that was built
+	rm -rf $(VENV) build dist *.egg-info out

@@ -1,0 +1,1 @@
+"""The edge agent: learns from a stream on the device, reports once, uses the subspace it gets back."""

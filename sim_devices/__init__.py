@@ -1,0 +1,1 @@
+"""Simulated devices: the real agent code, replaying real and synthetic data over real MQTT."""
