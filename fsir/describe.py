@@ -1,0 +1,72 @@
+"""What a task asks of a device, in plain words."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+from fsir.plan import FINAL, Stage, final_stage, first_stage, minimum_size, report_size
+from fsir.published import statement
+from fsir.task import Task
+
+
+def describe(task: Task) -> str:
+    """A page for the owner of a device: what leaves it, when, and how well it is protected."""
+    stages = [first_stage(task)]
+    if task.screening is not None:
+        stages.append(final_stage(task, tuple(range(task.screening.limit))))
+    lines = [f"Task {task.name!r}, epoch {task.epoch}, digest {task.digest.hex()[:16]}", ""]
+    lines += [
+        f"What is learned: which combinations of {task.p} features explain {task.response.name!r} ({_slices(task)})."
+    ]
+    lines += ["", "What would leave the device:"]
+    lines += [f"  {number}. {_stage(task, stage)}" for number, stage in enumerate(stages, 1)]
+    lines += [
+        f"  Each is sent once; a retry repeats the same bytes. {_when(task)}",
+        f"  {'Presence messages tell when the device is on.' if task.report.presence else 'No presence messages.'}",
+        "  No record, time stamp or count of refused records is part of a report.",
+        "",
+        "How it is protected:",
+    ]
+    return "\n".join([*lines, *(f"  {line}" for line in _protection(task))])
+
+
+def _slices(task: Task) -> str:
+    if task.response.classes:
+        return f"{len(task.response.classes)} classes: {', '.join(task.response.classes)}"
+    return f"a number, in {len(task.response.cuts) + 1} intervals"
+
+
+def _stage(task: Task, stage: Stage) -> str:
+    values = sum(block.size for block in stage.blocks)
+    if stage.name == FINAL:
+        features = f"all {stage.p}" if task.screening is None else f"at most {stage.p} active"
+        return (
+            f"final report: {values} noisy numbers (sums per slice, counts and second moments of {features} features)"
+        )
+    if task.screening is not None and task.screening.method == "votes":
+        return f"screening report: names of features that stand out of {values} noisy sums computed on the device"
+    return f"screening report: {values} noisy sums of all {stage.p} features"
+
+
+def _when(task: Task) -> str:
+    delay = f", after a random delay of up to {task.report.max_delay:g} s" if task.report.max_delay else ""
+    if task.report.deadline is None:
+        return f"It leaves when {report_size(task)} records have been seen{delay}."
+    moment = datetime.fromtimestamp(task.report.deadline, UTC).isoformat()
+    return f"It leaves at {moment}, with all records seen until then (at least {minimum_size(task)}){delay}."
+
+
+def _protection(task: Task) -> list[str]:
+    privacy, known = task.privacy, statement(task)
+    g = privacy.unit_records
+    unit = "one record" if g == 1 else f"any {g} consecutive records"
+    if not known.proven:
+        return [f"NOT PROVEN: {known.reason}.", "Do not take part with data that matter."]
+    odds = math.exp(privacy.epsilon)
+    return [
+        f"Total epsilon {privacy.epsilon:g} at delta {privacy.delta:g} for everything above, per {unit}.",
+        f"Whoever sees all reports can raise the odds of a guess about {unit} by a factor of at most {odds:.2f},",
+        f"except with probability {privacy.delta:g}. Proven: {known.reason}.",
+        "It does not hide what the device's data are like on the whole, or that it takes part.",
+    ]
