@@ -1,0 +1,78 @@
+"""Pictures of projected records: one panel per result, side by side, as a PNG."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+# Okabe and Ito's colours: told apart by everyone, also in grey.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
+MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+MOST_POINTS = 600  # per class and panel: more only hide each other
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The records of unseen people on the estimated directions; `response` holds labels or numbers."""
+
+    title: str
+    Z: NDArray[np.float64]
+    response: NDArray[Any]
+    classes: tuple[str, ...] = ()
+
+
+def draw(panels: Sequence[Panel], path: Path, title: str, response_name: str = "response") -> Path:
+    """Write the picture and return its path."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure, axes = plt.subplots(1, len(panels), figsize=(1.5 + 4.2 * len(panels), 4.6), squeeze=False)
+    for axis, panel in zip(axes[0], panels, strict=True):
+        _draw_panel(axis, panel, response_name)
+    if panels[0].classes:
+        handles, labels = axes[0][0].get_legend_handles_labels()
+        figure.legend(handles, labels, loc="lower center", ncols=len(labels), frameon=False)
+    figure.suptitle(title)
+    figure.tight_layout(rect=(0, 0.06 if panels[0].classes else 0, 1, 1))
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+    return path
+
+
+def _draw_panel(axis: Any, panel: Panel, response_name: str) -> None:
+    axis.set_title(panel.title, fontsize=10)
+    axis.set_xlabel("first direction")
+    if not panel.classes:  # a number: against the first direction
+        keep = thinned(len(panel.Z), MOST_POINTS * 2)
+        axis.scatter(
+            panel.Z[keep, 0], panel.response[keep].astype(float), s=7, alpha=0.5, color=COLOURS[0], linewidths=0
+        )
+        axis.set_ylabel(response_name)
+        return
+    for h, label in enumerate(panel.classes):
+        rows = np.flatnonzero(panel.response == label)
+        rows = rows[thinned(len(rows), MOST_POINTS)]
+        x, y = coordinates(panel.Z[rows], h)
+        style = {"color": COLOURS[h % len(COLOURS)], "marker": MARKERS[h % len(MARKERS)]}
+        axis.scatter(x, y, s=9, alpha=0.55, linewidths=0, label=label, **style)
+    axis.set_ylabel("second direction" if panel.Z.shape[1] > 1 else "class")
+
+
+def coordinates(Z: NDArray[np.float64], h: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Two coordinates per record; a single direction is spread out by class, with an even jitter."""
+    if Z.shape[1] > 1:
+        return Z[:, 0], Z[:, 1]
+    return Z[:, 0], h + 0.7 * (np.arange(len(Z)) * 0.618034 % 1.0 - 0.5)
+
+
+def thinned(count: int, most: int) -> NDArray[np.int64]:
+    """At most `most` indices, evenly spread."""
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64)) if count else np.empty(0, np.int64)

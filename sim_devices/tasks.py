@@ -1,0 +1,98 @@
+"""The task that a simulated federation works on, from public knowledge only.
+
+Centre and scale of the features are either fixed constants of the data set (physics, the calendar, the authors' own scaling)
+or come from one volunteer, who is then not a device. Nothing here looks at the data of a device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsir.task import Task
+from sim_devices.datasets.population import DataError, DeviceStream, Population
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a user chooses on the command line."""
+
+    epsilon: float = 1.0
+    delta: float | None = 1e-6  # None: n^-1.1, to compare with the paper
+    unit_records: int = 1
+    mechanism: str = "gaussian"
+    records: int | None = None  # at which devices report; None: as many as the shortest stream has
+    dimension: int | None = None
+
+
+@dataclass(frozen=True)
+class Geometry:
+    """Public constants of one data set: standardisation, clips, and how many features are screened for."""
+
+    centre: NDArray[np.float64]
+    scale: NDArray[np.float64]
+    truncate: float
+    norm: float
+    cuts: tuple[float, ...] = ()
+    keep: int = 0  # features kept per slice; 0: no screening
+    final_norm_factor: float = 1.0
+    share: float = 0.5
+    response: str = "y"
+
+
+def build(population: Population, geometry: Geometry, setting: Setting) -> Task:
+    """The task for these devices."""
+    n = setting.records or min(len(stream) for stream in population.devices)
+    table: dict[str, Any] = {
+        "name": population.name,
+        "features": {
+            "names": list(population.features),
+            "centre": geometry.centre.tolist(),
+            "scale": geometry.scale.tolist(),
+        },
+        "response": {"name": geometry.response},
+        "clip": {"truncate": geometry.truncate, "norm": geometry.norm},
+        "privacy": {
+            "epsilon": setting.epsilon,
+            "delta": n**-1.1 if setting.delta is None else setting.delta,
+            "mechanism": setting.mechanism,
+            "unit_records": setting.unit_records,
+        },
+        "report": {"records": n},
+    }
+    table["response"] |= {"classes": list(population.classes)} if population.classes else {"cuts": list(geometry.cuts)}
+    if geometry.keep:
+        table["screening"] = {
+            "method": "dense",
+            "records": "same",
+            "share": geometry.share,
+            "select": "per_slice",
+            "keep": geometry.keep,
+            "limit": geometry.keep * len(population.classes),
+            "quorum": len(population.devices),
+            "wait_seconds": 20.0,
+            "final_norm_factor": geometry.final_norm_factor,
+        }
+    if setting.dimension is not None:
+        table["dimension"] = setting.dimension
+    return Task.from_table(table)
+
+
+def with_volunteer(population: Population, name: str) -> tuple[Population, DeviceStream]:
+    """The population without one of its devices, and that person's records, which become public knowledge."""
+    for stream in population.devices:
+        if stream.device == name:
+            rest = tuple(other for other in population.devices if other.device != name)
+            note = f"{name} volunteered: that person's records are public and took no part"
+            return replace(population, devices=rest, caveats=(*population.caveats, note)), stream
+    raise DataError(f"volunteer {name!r}: not a device; there are {', '.join(s.device for s in population.devices)}")
+
+
+def volunteer_centre(volunteer: DeviceStream) -> NDArray[np.float64]:
+    """The mean of the volunteer's classes, each counting the same, so that it does not depend on the person's day."""
+    labels = sorted(set(volunteer.y.tolist()))
+    centre: NDArray[np.float64] = np.mean([volunteer.X[volunteer.y == label].mean(axis=0) for label in labels], axis=0)
+    return centre
