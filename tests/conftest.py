@@ -1,0 +1,52 @@
+"""Fixtures shared by all tests: where the real data are, and a broker of one's own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from sim_devices.broker import Broker, find_mosquitto
+
+REAL_DATA = ("uci_har/har_full561.npz", "uci_har/har_inertial.npz", "uci_layout", "hapt/hapt_raw.npz", "bodyfat.csv")
+IN_CI = os.environ.get("CI", "").lower() == "true"
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Path:
+    """Folder of the real data sets: FSIR_DATA, or shared/data beside the repository. They are never committed."""
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    folder = Path(os.environ.get("FSIR_DATA") or beside)
+    if not folder.is_dir():
+        pytest.skip(f"NOT TESTED on real data: there is no folder {folder}; set FSIR_DATA to where the data sets are")
+    missing = [name for name in REAL_DATA if not (folder / name).is_file()]
+    if missing:
+        message = f"the data folder {folder} lacks {', '.join(missing)}: complete it, or set FSIR_DATA to another"
+        # Someone set this machine up to test on real data: a hole in it must not pass as a skip.
+        (pytest.fail if IN_CI else pytest.skip)(f"NOT TESTED on real data: {message}")
+    return folder
+
+
+@pytest.fixture
+def mosquitto() -> Iterator[Broker]:
+    """A mosquitto of this test alone, on a free loopback port, with a memory that `restart` keeps."""
+    if find_mosquitto() is None:
+        message = "NOT TESTED on a real broker: mosquitto is not on PATH (apt install mosquitto)"
+        (pytest.fail if IN_CI else pytest.skip)(message)
+    with Broker() as broker:
+        broker.start("mosquitto")
+        yield broker
+
+
+@pytest.fixture
+def mosquitto_url(mosquitto: Broker) -> str:
+    return mosquitto.url
+
+
+@pytest.fixture
+def embedded_url() -> Iterator[str]:
+    """The embedded broker in a child process of this test alone."""
+    with Broker() as broker:
+        yield broker.start("embedded")
