@@ -2,13 +2,15 @@
 
 Each block is centred, values are folded to unsigned and split into a quotient (unary) and a remainder of `k` bits.
 All blocks share `k`, because all are published at about the same resolution. Quotients and remainders are kept apart,
-so that both directions are a handful of array operations.
+so that both directions are a handful of array operations, for one vector or for hundreds of the same layout at once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,10 +19,12 @@ from fsir.errors import MessageError
 
 Integers = NDArray[np.int64]
 LARGEST = 2**53  # beyond this a value is not a sum that any task allows
+MAX_VALUES = 2**21  # in one report: at 16 bits each they fill the largest message
 _MOST_BITS = 52
+_OUT_OF_RANGE = -(2**63)  # marks a row
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Packed:
     """Blocks of integers as they go on the air."""
 
@@ -51,25 +55,101 @@ def pack(blocks: Sequence[Integers]) -> Packed:
 
 def unpack(packed: Packed) -> tuple[Integers, ...]:
     """The blocks that `pack` was given; `MessageError` for anything that cannot be such."""
-    k, count = packed.k, sum(packed.sizes)
-    if not 0 <= k <= _MOST_BITS or len(packed.centres) != len(packed.sizes):
-        raise MessageError(f"packed block: k = {k} with {len(packed.centres)} centres is out of range")
-    if any(abs(centre) > LARGEST for centre in packed.centres) or any(size < 0 for size in packed.sizes):
-        raise MessageError("packed block: a centre or a size is out of range")
-    ends = np.flatnonzero(np.unpackbits(np.frombuffer(packed.unary, np.uint8)))
-    if len(ends) != count or len(packed.remainders) != (count * k + 7) // 8:
-        raise MessageError(f"packed block: {len(ends)} values of {k} bits found where {count} are announced")
-    quotients = np.diff(ends, prepend=-1) - 1
-    if count and int(quotients.max()) > LARGEST >> k:
-        raise MessageError("packed block: a value is out of range")
-    folded = quotients << k
+    rows, faults = unpack_many([packed], packed.sizes)
+    if faults:
+        raise MessageError(faults[0])
+    cuts = list(accumulate(packed.sizes))
+    return tuple(np.split(rows[0], cuts[:-1])) if cuts else ()
+
+
+def unpack_many(batch: Sequence[Packed], sizes: tuple[int, ...]) -> tuple[Integers, dict[int, str]]:
+    """One row of values for each packed vector with blocks of these sizes, and what is wrong with the others.
+
+    Faults are keyed by the position in `batch`; the values of such a row mean nothing.
+    """
+    count = sum(sizes) if min(sizes, default=0) >= 0 and sum(sizes) <= MAX_VALUES else -1
+    faults = {i: fault for i, packed in enumerate(batch) if (fault := _fault(packed, sizes, count))}
+    rows = np.zeros((len(batch), max(count, 0)), np.int64)
+    sound = [i for i in range(len(batch)) if i not in faults] if faults else list(range(len(batch)))
+    if not sound or not count:
+        return rows, faults
+    lengths = np.array([len(batch[i].unary) for i in sound], np.int64)
+    unary = np.unpackbits(np.frombuffer(b"".join([batch[i].unary for i in sound]), np.uint8))
+    ends = np.flatnonzero(unary.view(np.bool_))  # ten times as fast as on bytes
+    starts = np.concatenate(([0], 8 * np.cumsum(lengths)))
+    found = np.diff(np.searchsorted(ends, starts))
+    whole = found == count
+    if not whole.all():
+        for i, values in zip(sound, found.tolist(), strict=True):
+            if values != count:
+                faults[i] = f"packed block: {values} values found where {count} are announced"
+        ends, starts = ends[np.repeat(whole, found)], starts[:-1][whole]
+        sound = [i for i in sound if i not in faults]
+    else:
+        starts = starts[:-1]
+    ends = ends.reshape(len(sound), count)  # type: ignore[assignment]
+    by_bits: dict[int, list[int]] = {}
+    for row, i in enumerate(sound):
+        by_bits.setdefault(batch[i].k, []).append(row)
+    for group in by_bits.values():  # nearly always one
+        members = [sound[row] for row in group]
+        every = len(group) == len(sound)
+        values = _values(
+            ends if every else ends[group], starts if every else starts[group], [batch[i] for i in members], sizes
+        )
+        for row in np.flatnonzero(values[:, 0] == _OUT_OF_RANGE).tolist():
+            faults[members[row]] = "packed block: a value is out of range"
+        if len(members) == len(batch):
+            return values, faults
+        rows[members] = values
+    return rows, faults
+
+
+def _fault(packed: Packed, sizes: tuple[int, ...], count: int) -> str | None:
+    """What is wrong at first sight, before any memory is spent on it."""
+    k = packed.k
+    if packed.sizes != sizes or count < 0:
+        return f"packed block: sizes {packed.sizes} where {sizes} are expected, {MAX_VALUES} at most in all"
+    if not 0 <= k <= _MOST_BITS or len(packed.centres) != len(sizes):
+        return f"packed block: k = {k} with {len(packed.centres)} centres is out of range"
+    if sizes and not (max(packed.centres) <= LARGEST and min(packed.centres) >= -LARGEST):
+        return "packed block: a centre is out of range"
+    # The k that `pack` chooses leaves fewer than eight bits of unary code for each value.
+    if len(packed.remainders) != (count * k + 7) // 8 or len(packed.unary) > count:
+        return (
+            f"packed block: {len(packed.unary)} + {len(packed.remainders)} bytes cannot be {count} values of {k} bits"
+        )
+    return None
+
+
+def _values(ends: Integers, starts: Integers, batch: Sequence[Packed], sizes: tuple[int, ...]) -> Integers:
+    """Rows of values that share `k`, from where their unary codes end; made in place, because memory is what costs."""
+    k, count = batch[0].k, ends.shape[1]
+    values = np.empty_like(ends)
+    np.subtract(ends[:, 1:], ends[:, :-1], out=values[:, 1:])
+    np.subtract(ends[:, 0], starts - 1, out=values[:, 0])
+    values -= 1
+    far = values.max(axis=1) > LARGEST >> k
+    values[far] = 0
+    values <<= k
     if k:
-        bits = np.unpackbits(np.frombuffer(packed.remainders, np.uint8), count=count * k).reshape(count, k)
-        folded += bits @ (1 << np.arange(k))
-    away = (folded >> 1) ^ -(folded & 1)
-    values = []
-    start = 0
-    for size, centre in zip(packed.sizes, packed.centres, strict=True):
-        values.append(away[start : start + size] + centre)
+        values |= _remainders(b"".join([packed.remainders for packed in batch]), len(batch), count, k)
+    sign = values & 1
+    values >>= 1
+    values ^= np.negative(sign, out=sign)
+    centres, start = np.array([packed.centres for packed in batch], np.int64), 0
+    for j, size in enumerate(sizes):
+        values[:, start : start + size] += centres[:, j : j + 1]
         start += size
-    return tuple(values)
+    values[far, 0] = _OUT_OF_RANGE
+    return values
+
+
+def _remainders(raw: bytes, rows: int, count: int, k: int) -> NDArray[Any]:
+    stored = np.frombuffer(raw, np.uint8).reshape(rows, -1)
+    bits = np.unpackbits(stored, axis=1, count=count * k).reshape(rows, count, k)
+    narrow = np.dtype(np.uint16 if k <= 16 else np.int64)
+    values: NDArray[Any] = bits[:, :, 0].astype(narrow)
+    for bit in range(1, k):
+        values |= np.left_shift(bits[:, :, bit], bit, dtype=narrow)
+    return values

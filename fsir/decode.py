@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
 from fsir import codec
-from fsir.errors import MessageError
+from fsir.errors import MessageError, VersionError, shown
 from fsir.messages import (
     _ID_BYTES,
     DEVICE_NAME,
@@ -28,6 +29,8 @@ from fsir.messages import (
     Subspace,
     Verdict,
 )
+
+Kind = TypeVar("Kind")
 
 _SHOWN = 60  # characters of a wrong value in an error message
 
@@ -48,37 +51,56 @@ def unpack(raw: bytes, limit: int = LIMITS["task"]) -> dict[str, Any]:
 
 def decode(raw: bytes, kind: str) -> Message:
     """The message of the given kind that `raw` holds."""
-    fields = _Fields(unpack(raw, LIMITS[kind]))
-    if fields.whole("v") != VERSION:
-        raise MessageError(
-            f"protocol version {fields.whole('v')}: this program speaks version {VERSION}; update one of the two"
-        )
-    if fields.text("kind") != kind:
-        raise MessageError(f"kind {fields.text('kind')!r}: expected {kind!r} on this topic")
-    message = _READERS[kind](fields)
+    return _decode(unpack(raw, LIMITS[kind]), kind, _READERS[kind])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SealedReport:
+    """A report whose blocks are still packed: a receiver of many opens those of one layout together."""
+
+    task: bytes
+    device: str
+    stage: str
+    n: int
+    packed: codec.Packed | None
+    votes: NDArray[np.bool_] | None
+
+
+def decode_sealed(table: Mapping[str, Any]) -> SealedReport:
+    """The report in an unpacked table, all of it checked except for the packed values."""
+    return _decode(table, "report", _sealed)
+
+
+def _decode(table: Mapping[str, Any], kind: str, reader: Callable[[_Fields], Kind]) -> Kind:
+    fields = _Fields(table)
+    version = fields.whole("v")
+    if version != VERSION:
+        raise VersionError(f"protocol version {version}: this program speaks version {VERSION}; update one of the two")
+    if (found := fields.text("kind")) != kind:
+        raise MessageError(f"kind {found!r}: expected {kind!r} on this topic")
+    message = reader(fields)
     fields.done()
     return message
 
 
 class _Fields:
-    """The fields of one message."""
+    """The fields of one message; each can be read once, and what nobody read is a fault."""
 
     def __init__(self, table: Mapping[str, Any]) -> None:
-        self._table = table
-        self._seen: set[str] = set()
+        self._left = dict(table)
 
     def get(self, key: str) -> Any:
-        self._seen.add(key)
-        if key not in self._table:
-            raise MessageError(f"field {key!r} is missing")
-        return self._table[key]
+        try:
+            return self._left.pop(key)
+        except KeyError:
+            raise MessageError(f"field {key!r} is missing") from None
 
     def has(self, key: str) -> bool:
-        return key in self._table
+        return key in self._left
 
     def done(self) -> None:
-        if unknown := set(self._table) - self._seen:
-            raise MessageError(f"unknown field {min(unknown)[:_SHOWN]!r}")
+        if self._left:
+            raise MessageError(f"unknown field {min(self._left, key=str)[:_SHOWN]!r}")
 
     def text(self, key: str, most: int = 200) -> str:
         return _text(self.get(key), key, most)
@@ -126,13 +148,20 @@ class _Fields:
 
 
 def _wrong(key: str, value: Any, expected: str) -> MessageError:
-    return MessageError(f"field {key!r}: {repr(value)[:_SHOWN]} is not {expected}")
+    return MessageError(f"field {key!r}: {shown(value)} is not {expected}")
 
 
 def _whole(value: Any, key: str, low: int, high: int) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
         raise _wrong(key, value, f"a whole number from {low} to {high}")
     return value
+
+
+def _wholes(values: list[Any], key: str, low: int, high: int) -> tuple[int, ...]:
+    # Four sizes and four centres in every report: looked at all together, this is what intake spends least on.
+    if set(map(type, values)) == {int} and low <= min(values) and max(values) <= high:
+        return tuple(values)
+    return tuple(_whole(value, key, low, high) for value in values)
 
 
 def _text(value: Any, key: str, most: int) -> str:
@@ -148,19 +177,25 @@ def _choice(value: Any, key: str, allowed: tuple[str, ...]) -> str:
 
 
 def _report(fields: _Fields) -> Report:
+    sealed = _sealed(fields)
+    blocks = () if sealed.packed is None else codec.unpack(sealed.packed)
+    return Report(sealed.task, sealed.device, sealed.stage, sealed.n, blocks, sealed.votes)
+
+
+def _sealed(fields: _Fields) -> SealedReport:
     task, device, n = fields.digest(), fields.device(), fields.whole("n", 1, 2**25)
     stage = _choice(fields.get("stage"), "stage", STAGES)
     if fields.has("votes"):
-        return Report(task, device, stage, n, votes=_votes(fields.get("votes")))
+        return SealedReport(task, device, stage, n, None, _votes(fields.get("votes")))
     value = fields.get("blocks")
-    if not (isinstance(value, list) and len(value) == 5 and all(isinstance(part, list) for part in value[:2])):
+    if not (isinstance(value, list) and len(value) == 5 and type(value[0]) is list and type(value[1]) is list):
         raise _wrong("blocks", value, "packed blocks")
-    sizes = tuple(_whole(size, "blocks", 0, 2**31) for size in value[0])
-    centres = tuple(_whole(centre, "blocks", -codec.LARGEST, codec.LARGEST) for centre in value[1])
-    if len(sizes) != 4 or not all(isinstance(part, bytes) for part in value[3:]):
+    sizes = _wholes(value[0], "blocks", 0, 2**31)
+    centres = _wholes(value[1], "blocks", -codec.LARGEST, codec.LARGEST)
+    if len(sizes) != 4 or type(value[3]) is not bytes or type(value[4]) is not bytes:
         raise _wrong("blocks", value, "four packed blocks")
     packed = codec.Packed(sizes, centres, _whole(value[2], "blocks", 0, 64), value[3], value[4])
-    return Report(task, device, stage, n, blocks=codec.unpack(packed))
+    return SealedReport(task, device, stage, n, packed, None)
 
 
 def _votes(value: Any) -> NDArray[np.bool_]:

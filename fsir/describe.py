@@ -5,22 +5,19 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
-from fsir.plan import FINAL, Stage, final_stage, first_stage, minimum_size, report_size
+from fsir.plan import FINAL, Stage, all_stages, minimum_size, report_size
 from fsir.published import statement
 from fsir.task import Task
 
 
 def describe(task: Task) -> str:
     """A page for the owner of a device: what leaves it, when, and how well it is protected."""
-    stages = [first_stage(task)]
-    if task.screening is not None:
-        stages.append(final_stage(task, tuple(range(task.screening.limit))))
     lines = [f"Task {task.name!r}, epoch {task.epoch}, digest {task.digest.hex()[:16]}", ""]
     lines += [
         f"What is learned: which combinations of {task.p} features explain {task.response.name!r} ({_slices(task)})."
     ]
     lines += ["", "What would leave the device:"]
-    lines += [f"  {number}. {_stage(task, stage)}" for number, stage in enumerate(stages, 1)]
+    lines += [f"  {number}. {_stage(task, stage)}" for number, stage in enumerate(all_stages(task), 1)]
     lines += [
         f"  Each is sent once; a retry repeats the same bytes. {_when(task)}",
         f"  {'Presence messages tell when the device is on.' if task.report.presence else 'No presence messages.'}",
@@ -46,7 +43,8 @@ def _stage(task: Task, stage: Stage) -> str:
         )
     if task.screening is not None and task.screening.method == "votes":
         return f"screening report: names of features that stand out of {values} noisy sums computed on the device"
-    return f"screening report: {values} noisy sums of all {stage.p} features"
+    content = "coded sums" if stage.code else "sums per slice, and counts,"
+    return f"screening report: {values} noisy numbers ({content} of all {stage.p} features)"
 
 
 def _when(task: Task) -> str:
@@ -62,7 +60,11 @@ def _protection(task: Task) -> list[str]:
     g = privacy.unit_records
     unit = "one record" if g == 1 else f"any {g} consecutive records"
     if not known.proven:
-        return [f"NOT PROVEN: {known.reason}.", "Do not take part with data that matter."]
+        return [
+            f"NOT PROVEN: {known.reason}.",
+            f"The task claims epsilon {privacy.epsilon:g} at delta {privacy.delta:g} per {unit}; do not rely on it.",
+            "Do not take part with data that matter.",
+        ]
     odds = math.exp(privacy.epsilon)
     return [
         f"Total epsilon {privacy.epsilon:g} at delta {privacy.delta:g} for everything above, per {unit}.",

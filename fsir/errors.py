@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import reprlib
 from typing import Any
+
+_QUOTE = reprlib.Repr()
+_QUOTE.maxlevel, _QUOTE.maxstring, _QUOTE.maxother = 2, 80, 80
+
+
+def shown(value: Any) -> str:
+    """A value as an error quotes it: bounded in length and depth, however hostile it is."""
+    return _QUOTE.repr(value[:80] if isinstance(value, bytes) else value)
 
 
 class FsirError(Exception):
@@ -13,15 +22,16 @@ class TaskError(FsirError):
     """A task that cannot be used, with the field, the value found there and the remedy."""
 
     def __init__(self, field: str, value: Any, remedy: str) -> None:
-        shown = repr(value)
-        if len(shown) > 80:
-            shown = shown[:77] + "..."
-        super().__init__(f"{field} = {shown}: {remedy}")
+        super().__init__(f"{field} = {shown(value)}: {remedy}")
         self.field, self.value, self.remedy = field, value, remedy
 
 
 class MessageError(FsirError):
     """Bytes from the wire that are not a valid message."""
+
+
+class VersionError(MessageError):
+    """A message of a protocol version that this program does not speak."""
 
 
 class RecordError(FsirError):

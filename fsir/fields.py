@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from fsir.errors import TaskError
@@ -90,16 +90,18 @@ class Table:
         return value
 
     def number(
-        self, key: str, default: Any = _REQUIRED, *, above: float = -1e300, below: float = math.inf, to: float = 1e300
-    ) -> Any:
-        """A finite number in a range, or the default `None`."""
+        self, key: str, default: Any = _REQUIRED, *, above: float = -math.inf, least: float = -1e300,
+        below: float = math.inf, to: float = 1e300,
+    ) -> Any:  # fmt: skip
+        """A finite number in a range (without `above` and `below`, with `least` and `to`), or the default `None`."""
         value = self.get(key, default)
         if value is None and default is None:
             return None
         number = self._number(key, value)
-        if not above < number <= to or not number < below:
-            limit = f"below {below:g}" if below < math.inf else f"at most {to:g}"
-            raise self.error(key, value, f"must be above {above:g} and {limit}")
+        if not (above < number < below and least <= number <= to):
+            low = f"above {above:g}" if above > -math.inf else f"at least {least:g}"
+            high = f"below {below:g}" if below < math.inf else f"at most {to:g}"
+            raise self.error(key, value, f"must be {low} and {high}")
         return number
 
     def numbers(self, key: str, default: Any, count: int | None = None, *, at_most: int = 0) -> tuple[float, ...]:
@@ -118,7 +120,7 @@ class Table:
     def _number(self, key: str, value: Any) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= 1e300:
             raise self.error(key, value, "must be a finite number")
-        return float(value)
+        return float(value) + 0.0  # plus 0: minus zero would be another task
 
     def moment(self, key: str, default: Any) -> int | None:
         """A moment in time as seconds since 1970: a number, or a TOML date with its offset."""
@@ -126,7 +128,7 @@ class Table:
         if isinstance(value, datetime):
             if value.tzinfo is None:
                 raise self.error(key, value, "say which time zone, for example 2026-12-01T00:00:00Z")
-            return int(value.astimezone(UTC).timestamp())
+            value = int(value.timestamp())
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 2**40:

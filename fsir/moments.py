@@ -7,14 +7,16 @@ scaled down to norm C: none of the three ever raises a norm. Sums of the resulti
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsir.errors import AccumulatorError, RecordError
-from fsir.plan import Stage
+from fsir.errors import AccumulatorError, RecordError, shown
+from fsir.plan import CODE_UNIT, Stage
 from fsir.slicing import UNKNOWN
 from fsir.task import Task
 
@@ -33,22 +35,26 @@ class Quantiser:
         self._factor = 1.0 / (np.array(task.features.scale)[chosen] * stage.grid)
         self.reach = float(int(stage.truncate / stage.grid))
         self.norm = stage.norm / stage.grid
+        # Squared norms are whole numbers: the largest one that is allowed, without rounding.
+        self._longest = float(math.floor(Fraction(self.norm) ** 2))
+        self._ones = np.ones(stage.p)
 
     def truncated(self, X: Rows) -> Rows:
         """Standardise, truncate, quantise toward zero."""
         K: Rows = X - self._centre
-        K *= self._factor
+        with np.errstate(over="ignore"):  # infinity is truncated like any other large value
+            K *= self._factor
         np.clip(K, -self.reach, self.reach, out=K)
         np.trunc(K, out=K)
         return K
 
     def clipped(self, K: Rows) -> Rows:
         """Scale rows that are too long down to the clip, in place; the norm is taken from the integers, exactly."""
-        squares = np.einsum("ij,ij->i", K, K)
-        long = squares > self.norm * self.norm
-        if long.any():
-            shrunk = K[long] * (self.norm / np.sqrt(squares[long]) * _JUST_BELOW_ONE)[:, None]
-            K[long] = np.trunc(shrunk, out=shrunk)
+        squares = (K * K) @ self._ones
+        long = squares > self._longest
+        if long.any():  # all rows at once, the others times 1: faster than picking the long ones out
+            K *= np.where(long, self.norm / np.sqrt(np.maximum(squares, 1.0)) * _JUST_BELOW_ONE, 1.0)[:, None]
+            np.trunc(K, out=K)
         return K
 
 
@@ -69,6 +75,9 @@ class Moments:
     def __init__(self, task: Task, stage: Stage) -> None:
         self.stage = stage
         self.quantiser = Quantiser(task, stage)
+        largest = min(self.quantiser.reach, self.quantiser.norm)
+        self._largest_entry = max(1.0, largest * (largest if stage.has_second else CODE_UNIT if stage.code else 1))
+        self._task = task
         self.refused: dict[str, int] = {}
         self._slicing = task.slicing
         self._names = tuple(task.features.names[j] for j in stage.features)
@@ -104,32 +113,37 @@ class Moments:
         """The row and slice of a record, or a `RecordError` that says what is wrong with it."""
         h = self._slicing.slice_of(y)
         if h == UNKNOWN:
-            raise RecordError("unknown response", f"response {y!r}: not a class or number that the task knows")
+            raise RecordError("unknown response", f"response {shown(y)}: not a class or number that the task knows")
         try:
             row = np.array([x[name] for name in self._names], dtype=np.float64)
         except KeyError as missing:
             raise RecordError("missing feature", f"feature {missing} is missing from the record") from None
-        except (TypeError, ValueError):
-            raise RecordError("not a number", f"record {x!r}: every feature must be a number") from None
+        except (TypeError, ValueError, OverflowError):
+            row = np.empty(())
+        if row.ndim != 1:  # some value is no number, or all are lists
+            raise RecordError("not a number", f"record {shown(x)}: every feature must be a number")
         if len(x) > len(self._names) and not self._known.issuperset(x):
-            raise RecordError("unknown feature", f"features {sorted(set(x) - self._known)[:3]} are not in the task")
+            unknown = sorted(set(x) - self._known, key=str)[:3]
+            raise RecordError("unknown feature", f"features {shown(unknown)} are not in the task")
         if not np.isfinite(row).all():
             raise RecordError("not finite", "a feature is NaN or infinite")
         return row, h
 
-    def learn_many(self, X: ArrayLike, y: ArrayLike) -> None:
+    def learn_many(self, X: ArrayLike, y: Sequence[Any] | NDArray[Any]) -> None:
         """Learn rows whose columns are the stage's features; bit for bit the same as `learn_one` on each."""
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.stage.p:
             raise RecordError("wrong shape", f"X has shape {rows.shape}; it must be (records, {self.stage.p})")
-        slices = self._slicing.slices_of(np.asarray(y))
+        slices = self._slicing.slices_of(y)
         if slices.shape != (len(rows),):
             raise RecordError("wrong shape", f"y holds {len(slices)} responses for {len(rows)} records")
-        finite = np.isfinite(rows).all(axis=1)
-        good = finite & (slices != UNKNOWN)
-        if not good.all():
-            self._refuse("unknown response", int((slices == UNKNOWN).sum()))
-            self._refuse("not finite", int((~finite & (slices != UNKNOWN)).sum()))
+        known = slices != UNKNOWN
+        finite = np.isfinite(rows)
+        if not (known.all() and finite.all()):
+            good = finite.all(axis=1) & known
+            self._check_room(int(good.sum()))
+            self._refuse("unknown response", int((~known).sum()))
+            self._refuse("not finite", int((known & ~good).sum()))
             rows, slices = rows[good], slices[good]
         self._check_room(len(rows))
         size = len(self._buffer)
@@ -156,8 +170,7 @@ class Moments:
             self.refused[reason] = self.refused.get(reason, 0) + count
 
     def _check_room(self, more: int) -> None:
-        largest = min(self.quantiser.reach, self.quantiser.norm)
-        if (self.n + more) * max(1.0, largest * largest) * (1024 if self.stage.code else 1) >= EXACT:
+        if (self.n + more) * self._largest_entry >= EXACT:
             raise AccumulatorError(
                 f"{self.n} records learned: {more} more could make a sum inexact; report and start anew"
             )
@@ -177,7 +190,7 @@ class Moments:
         one_hot = np.zeros((len(K), self.stage.slices))
         one_hot[np.arange(len(K)), slices] = 1.0
         self._sums += K.T @ one_hot
-        self._counts += one_hot.sum(axis=0)
+        self._counts += np.bincount(slices, minlength=self.stage.slices)
         if self._second is not None:
             self._second += K.T @ K
         self._added += len(K)
@@ -201,8 +214,8 @@ class Moments:
 
     def merge(self, other: Moments) -> None:
         """Add what another accumulator of the same stage has learned."""
-        if other.stage != self.stage:
-            raise ValueError("only accumulators of the same stage can be merged")
+        if other.stage != self.stage or other._task != self._task:
+            raise ValueError("only accumulators of the same task and stage can be merged")
         other._flush()
         self._check_room(other.n)
         self._flush()

@@ -6,8 +6,8 @@ Noise and rounding are one operation, so that the last bits of a float never car
 sampler has to place only about eight boundaries per standard deviation.
 
 `z` comes from a random sign and the inverse normal of a tail probability with 53 significant bits. That is not quite
-normal; `sampling_error` bounds the total variation distance and the task pays it out of delta (docs/privacy.md, lemma
-3).
+normal; docs/privacy.md, lemma 3, bounds how far off it is, in total variation (`sampling_error`) and, up to
+`FAR_SIGMAS` standard deviations, in the probability of every single outcome (`RELATIVE_ERROR`). The task pays for both.
 """
 
 from __future__ import annotations
@@ -25,11 +25,19 @@ from numpy.typing import NDArray
 _INVERSE_NORMAL = NormalDist().inv_cdf
 _WORD = 16  # bytes per normal: one sign bit and a tail probability down to 2^-129
 SIGNIFICANT_BITS = 53
+_ARITHMETIC = 18.0 * 2.0**-53  # needs a relative error of `inv_cdf` of at most 8 2^-53; a search found no more than 5.6
+FAR_SIGMAS = 10.0
+FAR_MASS = 2.0**-75  # more than the probability of a normal beyond FAR_SIGMAS
+RELATIVE_ERROR = 2.0**-40  # of the probability of any outcome up to FAR_SIGMAS, for ratios from 1/4 to 16
 
 
 def sampling_error(ratio: float, bits: int = SIGNIFICANT_BITS) -> float:
-    """Bound on the total variation between one sampled value and the exact rounded Gaussian, `ratio = sd/step`."""
-    return 16.0 * (ratio + 1.0) * 2.0**-bits
+    """Bound on the total variation between one sampled value and the exact rounded Gaussian, `ratio = sd/step`.
+
+    The first term is the tail probability of `bits` significant bits, the second one all arithmetic after it. Holds for
+    ratios of at least 1, and of at least 1/16 where `step` is 1, because then the values are whole.
+    """
+    return (ratio + 1.0) * (2.0 * 2.0**-bits + _ARITHMETIC)
 
 
 def normal_of(word: int, bits: int = SIGNIFICANT_BITS) -> float:
@@ -49,6 +57,10 @@ class Noise(ABC):
 
     @abstractmethod
     def _bytes(self, count: int) -> bytes: ...
+
+    def for_stage(self, name: str) -> Noise:
+        """The source for one stage of a device; each stage needs noise of its own."""
+        return self
 
     def normals(self, count: int) -> NDArray[np.float64]:
         """`count` independent standard normals."""
@@ -77,8 +89,13 @@ class SeededNoise(Noise):
     """Reproducible noise for simulations. Whoever knows the seed can subtract it, so it protects nobody."""
 
     def __init__(self, seed: int, *labels: str) -> None:
+        self._seed, self._labels = seed, labels
         self._key = "\0".join((str(seed), *labels)).encode()
         self._draws = 0
+
+    def for_stage(self, name: str) -> SeededNoise:
+        """Noise that depends on the stage, not on what was drawn before: a device that crashed draws the same."""
+        return SeededNoise(self._seed, *self._labels, name)
 
     def _bytes(self, count: int) -> bytes:
         self._draws += 1

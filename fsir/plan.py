@@ -13,14 +13,15 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir import accounting
+from fsir import accounting, published
 from fsir.errors import TaskError
-from fsir.noise import sampling_error
+from fsir.noise import FAR_MASS, RELATIVE_ERROR, sampling_error
 from fsir.task import Task
 
 SCREENING, FINAL = "screening", "final"
 RESOLUTION = 8  # published values are rounded to between 1/8 and 1/16 of their noise
 CODE_UNIT = 1024  # response codes are whole multiples of 1/1024
+MAX_RECORDS = 2**25 - 1  # so many squares of 2^14 steps still add up below 2^53
 _STEPS_TO_R = 14  # a truncated coordinate has at most 2^14 steps, so that it fits 16 bits
 
 
@@ -87,37 +88,54 @@ class Stage:
         return self.diagonal.size > 0
 
 
+def sampling_charge(values: int, epsilon: float) -> tuple[float, float]:
+    """What the sampler's error takes from (epsilon, delta) when so many values are published (lemma 3)."""
+    far = math.exp(min(epsilon, 700.0)) * FAR_MASS
+    return values * RELATIVE_ERROR, values * (sampling_error(2.0 * RESOLUTION) + far)
+
+
+def published_values(task: Task) -> int:
+    """The most values that a device publishes in all stages together."""
+    H = task.slicing.count
+    last = task.p if task.screening is None else task.screening.limit
+    first = 0 if task.screening is None else task.p * H + H
+    return first + last * H + H + last * (last + 1) // 2
+
+
 def total_mu(task: Task) -> float:
-    """The cost that the whole budget of the task pays for, the sampler's error taken out of delta first."""
-    worst = sampling_error(2.0 * RESOLUTION)
-    values = task.p * task.slicing.count + task.slicing.count
-    largest = task.p if task.screening is None else task.screening.limit
-    values += largest * task.slicing.count + largest * (largest + 1) // 2 + task.slicing.count
-    charge = worst * values
-    if charge >= task.privacy.delta / 2:
-        raise TaskError(
-            "privacy.delta", task.privacy.delta, f"the sampler alone needs {charge:.1e}; raise it or screen"
-        )
-    return accounting.mu_of(task.privacy.epsilon, task.privacy.delta - charge)
+    """The cost that the whole budget of the task pays for, the sampler's error taken out of it first."""
+    privacy, values = task.privacy, published_values(task)
+    epsilon, delta = sampling_charge(values, privacy.epsilon)
+    if delta >= privacy.delta / 2 or epsilon >= privacy.epsilon / 2:
+        remedy = f"the sampler's error in {values} values takes {epsilon:.1e} of epsilon and {delta:.1e} of delta"
+        field = "epsilon" if epsilon >= privacy.epsilon / 2 or privacy.epsilon > 20 else "delta"
+        fix = "raise delta or screen" if field == "delta" else "choose an epsilon between 0.001 and 20"
+        raise TaskError(f"privacy.{field}", getattr(privacy, field), f"{remedy}; {fix}")
+    return accounting.mu_of(privacy.epsilon - epsilon, privacy.delta - delta)
 
 
 def report_size(task: Task) -> int:
     """At how many records a device reports; with a deadline, the most that it may use."""
     if task.report.records is not None:
         return task.report.records
-    return 2**25 if task.report.deadline is not None else minimum_size(task)
+    return MAX_RECORDS if task.report.deadline is not None else minimum_size(task)
 
 
 def minimum_size(task: Task) -> int:
     """The fewest records of a report: what keeps the noise of every slice mean at or below `sigma_0`."""
     if task.report.sigma_0 is None:
         return 1 if task.report.deadline is not None else report_size(task)
-    stages = [first_stage(task)]
-    if task.screening is not None:
-        stages.append(final_stage(task, tuple(range(task.screening.limit))))
+    stages = all_stages(task)
     if not all(stage.sums.sd > 0 for stage in stages):
         raise TaskError("report.sigma_0", task.report.sigma_0, "says nothing where there is no noise; give records")
     return max(accounting.minimum_sample_size(stage.sums.sd, task.report.sigma_0) for stage in stages)
+
+
+def all_stages(task: Task) -> tuple[Stage, ...]:
+    """The stages of a task, the final one with as many features as the task allows."""
+    if task.screening is None:
+        return (first_stage(task),)
+    return first_stage(task), final_stage(task, tuple(range(task.screening.limit)))
 
 
 def first_stage(task: Task) -> Stage:
@@ -139,9 +157,10 @@ def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
     grid = 2.0 ** math.ceil(math.log2(R) - _STEPS_TO_R - 1e-12)
     second = name == FINAL
     code = _code(task.screening.code, H) if task.screening and name == SCREENING else ()
-    mu, epsilon, delta = _budget(task, name)
+    share, epsilon, delta = _budget(task, name)
     g = task.privacy.unit_records
     if task.privacy.mechanism == "gaussian":
+        mu = total_mu(task) * math.sqrt(share)
         s_M, s_S, c = accounting.free_scales(C, mu / g)
         c = c if second else C  # without the second moment counts may ride along at full weight
         scales = (s_M, s_M / c, s_S, s_S / math.sqrt(2.0))
@@ -150,7 +169,7 @@ def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
     else:
         s_M = accounting.classical_sigma(2.0 * C * g, epsilon, delta)
         if task.privacy.mechanism == "vgm":  # the floor of its covariance; what comes on top depends on the data
-            s_M = 2.0 * C * g * math.sqrt(2.0 * math.log(2.0 / delta)) / epsilon
+            s_M = math.sqrt(published.vgm_floor(C * g, 1, epsilon, delta))
         s_T = accounting.lemma_sigma(p, 1, epsilon, delta) * C * C * g
         scales = (s_M, s_M / C, s_T, s_T)
         # Sums and counts move by at most 2C together, the upper triangle by at most sqrt(2) C^2 (theorem 2).
@@ -176,14 +195,14 @@ def _norm(task: Task, name: str, p: int) -> float:
 
 
 def _budget(task: Task, name: str) -> tuple[float, float, float]:
-    """(mu, epsilon, delta) of one stage; the paper's mechanisms split epsilon and delta evenly over their parts."""
+    """One stage's share of mu^2, and (epsilon, delta) that the paper's mechanisms split evenly over their parts."""
     parts = 2 if task.screening is None else 3
     share = 1.0
     if task.screening is not None and task.screening.records == "same":
         share = task.screening.share if name == SCREENING else 1.0 - task.screening.share
     elif task.screening is not None:  # disjoint records: the screening report has it all, the final one two parts
         parts = 1 if name == SCREENING else 2
-    return total_mu(task) * math.sqrt(share), task.privacy.epsilon / parts, task.privacy.delta / parts
+    return share, task.privacy.epsilon / parts, task.privacy.delta / parts
 
 
 def _block(name: str, size: int, unit: float, sd: float) -> Block:

@@ -45,15 +45,13 @@ def statement(task: Task) -> Statement:
         )
     if mechanism == "none":
         return Statement(mechanism, False, "no noise at all: the report is the data's own sums")
-    from fsir.plan import FINAL, SCREENING, final_stage, first_stage
+    from fsir.plan import all_stages, published_values, sampling_charge  # the plan needs this module
 
-    stages = [first_stage(task)]
-    if task.screening is not None:
-        stages.append(final_stage(task, tuple(range(task.screening.limit))))
-    costs = [stage.mu for stage in stages]
+    costs = [stage.mu for stage in all_stages(task)]
     fresh = task.screening is not None and task.screening.records == "fresh"
-    mu = max(costs) if fresh and [stage.name for stage in stages] == [SCREENING, FINAL] else accounting.compose(*costs)
-    delta = accounting.delta_of(mu, task.privacy.epsilon)
+    mu = max(costs) if fresh else accounting.compose(*costs)
+    charge = sampling_charge(published_values(task), task.privacy.epsilon)
+    delta = min(1.0, accounting.delta_of(mu, task.privacy.epsilon - charge[0]) + charge[1])
     met = delta <= task.privacy.delta
     found = f"exact delta at epsilon {task.privacy.epsilon:g} is {delta:.2e}, claimed {task.privacy.delta:.2e}"
     return Statement(mechanism, met, f"classical Gaussian noise (docs/privacy.md, theorem 2): {found}")

@@ -66,6 +66,11 @@ class Totals:
 
     def add(self, release: Release, times: int = 1) -> None:
         """Add a release, or with `times = -1` take it out."""
+        sizes = [block.shape for block in release.blocks]
+        if sizes != [
+            total.shape for total in self.blocks
+        ]:  # before anything is added: numpy would stretch a block of 1
+            raise ValueError(f"a release with blocks {sizes} does not belong to this stage")
         for total, block in zip(self.blocks, release.blocks, strict=True):
             total += times * block
         self.n += times * release.n

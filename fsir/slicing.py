@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -32,18 +34,24 @@ class Slicing:
             return self._index.get(y if type(y) is str else str(y), UNKNOWN)
         try:
             value = float(y)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return UNKNOWN
-        return UNKNOWN if math.isnan(value) else int(np.searchsorted(self._edges, value, side="left"))
+        return UNKNOWN if math.isnan(value) else bisect_left(self.cuts, value)
 
-    def slices_of(self, y: NDArray[Any]) -> NDArray[np.int64]:
+    def slices_of(self, y: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
         """The slices of many responses; the same as `slice_of` on each."""
-        if self.classes or y.dtype.kind not in "fiu":
-            return np.fromiter((self.slice_of(value) for value in y.tolist()), np.int64, len(y))
-        values = y.astype(np.float64)
-        found = np.searchsorted(self._edges, values, side="left").astype(np.int64)
-        found[np.isnan(values)] = UNKNOWN
-        return found
+        if self.cuts and isinstance(y, np.ndarray) and y.dtype.kind in "fiu":
+            values = y.astype(np.float64)
+            slices = np.searchsorted(self._edges, values, side="left").astype(np.int64)
+            slices[np.isnan(values)] = UNKNOWN
+            return slices
+        # A list stays one: as an array [1, 2.5] would be [1.0, 2.5], and 1.0 is not class "1".
+        each, known = y.tolist() if isinstance(y, np.ndarray) else y, self._index.get
+        if self.classes:
+            found = [known(label, UNKNOWN) if type(label) is str else self.slice_of(label) for label in each]
+        else:
+            found = [self.slice_of(value) for value in each]
+        return np.array(found, dtype=np.int64)
 
     @property
     def labels(self) -> tuple[str, ...]:

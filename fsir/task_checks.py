@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any
 
+from fsir.codec import MAX_VALUES
 from fsir.errors import TaskError
 from fsir.fields import Table
+from fsir.plan import MAX_RECORDS, all_stages, report_size
 from fsir.task import MECHANISMS, Clip, Features, Privacy, Report, Response, Screening, Task
 
 MAX_FEATURES = 20_000
@@ -26,7 +29,7 @@ def read_task(table: Mapping[str, Any]) -> Task:
     features = _features(top.section("features"))
     response = _response(top.section("response"))
     part = top.section("clip")
-    clip = Clip(truncate=part.number("truncate", above=0, to=1e6), norm=part.number("norm", above=0, to=1e9))
+    clip = Clip(part.number("truncate", least=1e-6, to=1e6), part.number("norm", above=0, to=1e9))
     part.done()
     widest = clip.truncate * len(features.names) ** 0.5
     if clip.norm > widest * (1 + 1e-9):
@@ -37,6 +40,7 @@ def read_task(table: Mapping[str, Any]) -> Task:
     dimension = _dimension(top, features, response)
     task = Task(name, features, response, clip, privacy, report, screening, dimension, top.whole("epoch", 1, low=1))
     top.done()
+    _check_plan(task)
     _check_kept_records(task)
     return task
 
@@ -46,11 +50,14 @@ def _features(part: Table) -> Features:
     if not names:
         raise part.error("names", names, "name at least one feature")
     if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
         raise part.error("names", twice[:3], "feature names must be unique; rename these")
     centre, scale = part.numbers("centre", 0.0, len(names)), part.numbers("scale", 1.0, len(names))
-    if min(scale) <= 0.0:
-        raise part.error("scale", min(scale), "every scale must be above 0")
+    # Far inside of what a float holds, so that no record makes an infinity or a NaN.
+    if not 1e-100 <= min(scale) <= max(scale) <= 1e100:
+        raise part.error("scale", (min(scale), max(scale)), "every scale must lie between 1e-100 and 1e100")
+    if max(map(abs, centre)) > 1e100:
+        raise part.error("centre", max(map(abs, centre)), "every centre must lie between -1e100 and 1e100")
     part.done()
     return Features(names, centre, scale)
 
@@ -84,10 +91,10 @@ def _privacy(part: Table) -> Privacy:
 
 def _report(part: Table) -> Report:
     report = Report(
-        records=part.whole("records", None, low=1, high=2**25),
-        sigma_0=part.number("sigma_0", None, above=0),
+        records=part.whole("records", None, low=1, high=MAX_RECORDS),
+        sigma_0=part.number("sigma_0", None, least=1e-12, to=1e12),
         deadline=part.moment("deadline", None),
-        max_delay=part.number("max_delay", 0.0, above=-1e-9, to=7 * 86400),
+        max_delay=part.number("max_delay", 0.0, least=0, to=7 * 86400),
         presence=part.flag("presence", False),
     )
     part.done()
@@ -110,10 +117,10 @@ def _screening(part: Table, features: Features, response: Response) -> Screening
         select=part.choice("select", selections[0], selections),
         keep=part.whole("keep", 3, low=1, high=p),
         limit=part.whole("limit", min(64, p), low=1, high=p),
-        threshold=part.number("threshold", 0.0, above=-1e-9),
+        threshold=part.number("threshold", 0.0, least=0),
         code=part.choice("code", "slices", codes),
         quorum=part.whole("quorum", 1, low=1),
-        wait_seconds=part.number("wait_seconds", 0.0, above=-1e-9),
+        wait_seconds=part.number("wait_seconds", 0.0, least=0),
         final_norm=part.number("final_norm", None, above=0, to=1e9),
         final_norm_factor=part.number("final_norm_factor", None, above=0, to=1e6),
     )
@@ -135,6 +142,26 @@ def _dimension(top: Table, features: Features, response: Response) -> int | None
     return dimension
 
 
+def _check_plan(task: Task) -> None:
+    """What follows from a task must be possible too: found here, not when a device has learned its last record."""
+    for stage in all_stages(task):
+        values = sum(block.size for block in stage.blocks)
+        if values > MAX_VALUES:
+            remedy = f"the {stage.name} report would hold {values} numbers, at most {MAX_VALUES} are possible; "
+            raise TaskError("features.names", f"{task.p} names", remedy + "name fewer, or screen first")
+        if task.clip.truncate > 256 * stage.norm:
+            remedy = f"is more than 256 times the clip {stage.norm:g} of the {stage.name} report; lower it to that"
+            raise TaskError("clip.truncate", task.clip.truncate, remedy)
+        if max(block.step for block in stage.blocks) > 2**53:
+            raise TaskError("privacy.epsilon", task.privacy.epsilon, "the noise would drown any sum; raise it")
+    if report_size(task) > MAX_RECORDS:
+        remedy = f"would need {report_size(task)} records, at most {MAX_RECORDS} are possible; tolerate more noise"
+        raise TaskError("report.sigma_0", task.report.sigma_0, remedy)
+    limit = None if task.screening is None else task.screening.limit
+    if limit is not None and task.dimension is not None and task.dimension > limit:
+        raise TaskError("dimension", task.dimension, f"the final report has at most {limit} features; lower it")
+
+
 def _check_kept_records(task: Task) -> None:
     """Two stages on the same records mean that the device keeps them in between: that must be bounded."""
     if task.screening is None or task.screening.records == "fresh":
@@ -143,8 +170,6 @@ def _check_kept_records(task: Task) -> None:
         raise TaskError(
             "report.records", None, "with a deadline and screening on the same records, say at most how many"
         )
-    from fsir.plan import report_size
-
     needed = report_size(task) * task.p * 2
     if needed > KEPT_RECORDS_BYTES:
         raise TaskError(

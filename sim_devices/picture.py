@@ -34,7 +34,7 @@ def draw(panels: Sequence[Panel], path: Path, title: str, response_name: str = "
     from matplotlib import pyplot as plt
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure, axes = plt.subplots(1, len(panels), figsize=(1.5 + 4.2 * len(panels), 4.6), squeeze=False)
+    figure, axes = plt.subplots(1, len(panels), figsize=(max(6.0, 1.0 + 4.2 * len(panels)), 4.6), squeeze=False)
     for axis, panel in zip(axes[0], panels, strict=True):
         _draw_panel(axis, panel, response_name)
     if panels[0].classes:
@@ -70,7 +70,8 @@ def coordinates(Z: NDArray[np.float64], h: int) -> tuple[NDArray[np.float64], ND
     """Two coordinates per record; a single direction is spread out by class, with an even jitter."""
     if Z.shape[1] > 1:
         return Z[:, 0], Z[:, 1]
-    return Z[:, 0], h + 0.7 * (np.arange(len(Z)) * 0.618034 % 1.0 - 0.5)
+    jitter = (np.arange(len(Z)) * 0.618034 % 1.0).astype(np.float64)
+    return Z[:, 0], np.asarray(h + 0.7 * (jitter - 0.5), dtype=np.float64)
 
 
 def thinned(count: int, most: int) -> NDArray[np.int64]:

@@ -1,7 +1,7 @@
 """The task that a simulated federation works on, from public knowledge only.
 
-Centre and scale of the features are either fixed constants of the data set (physics, the calendar, the authors' own scaling)
-or come from one volunteer, who is then not a device. Nothing here looks at the data of a device.
+Centre and scale of the features are either fixed constants of the data set (physics, the calendar, the authors' own
+scaling) or come from one volunteer, who is then not a device. Nothing here looks at the data of a device.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def build(population: Population, geometry: Geometry, setting: Setting) -> Task:
             "share": geometry.share,
             "select": "per_slice",
             "keep": geometry.keep,
-            "limit": geometry.keep * len(population.classes),
+            "limit": min(geometry.keep * len(population.classes), len(population.features)),
             "quorum": len(population.devices),
             "wait_seconds": 20.0,
             "final_norm_factor": geometry.final_norm_factor,

@@ -1,0 +1,83 @@
+"""When to estimate again, and how an estimate becomes the published subspace."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from aggregator.federation import Federation
+from aggregator.publication import Publication
+from aggregator.store import PublishedRow, Store
+from fsir import messages, subspace
+from fsir.plan import FINAL
+from fsir.release import Totals
+
+LOG = logging.getLogger("fsir.aggregator")
+
+
+@dataclass(frozen=True)
+class Estimation:
+    """An estimate that is due: pure work on a copy of the totals, for any thread."""
+
+    federation: Federation
+    totals: Totals
+    change: int
+    refused: int
+
+    def run(self) -> messages.Subspace | None:
+        """The estimate, or None if no report is left; its version is set when it is stored."""
+        if self.totals.devices == 0:
+            return None
+        return subspace.estimate(self.federation.task, self.totals, version=1, refused=self.refused)
+
+
+class Estimating:
+    """Compares what is published with the totals, at most every `debounce` seconds per task."""
+
+    def __init__(self, store: Store, debounce: float) -> None:
+        self._store = store
+        self._debounce = debounce
+        self._looked: dict[str, float] = {}
+        self._failed: dict[str, int] = {}  # changes of the totals that could not be estimated
+        self.latest: dict[str, messages.Subspace] = {}  # what this process published, for the metrics
+
+    def due(self, federations: Iterable[Federation], now: float, *, force: bool = False) -> list[Estimation]:
+        """The estimates to be made now."""
+        jobs = []
+        for federation in federations:
+            if not force and now < self._looked.get(federation.name, float("-inf")) + self._debounce:
+                continue
+            self._looked[federation.name] = now
+            if FINAL not in federation.layouts:
+                continue
+            row = self._store.totals(federation.key, FINAL)
+            shown = self._store.published(federation.key, "subspace")
+            if row.change > max(shown.change if shown else 0, self._failed.get(federation.name, 0)):
+                refused = sum(
+                    count for (name, _), count in self._store.refused_counts().items() if name == federation.name
+                )
+                jobs.append(Estimation(federation, federation.totals(row), row.change, refused))
+        return jobs
+
+    def failed(self, job: Estimation) -> None:
+        """Note, inside an `except`, that an estimate failed: it is not tried again before the totals change."""
+        self._failed[job.federation.name] = job.change
+        LOG.exception("task %r: the estimate from %d devices failed", job.federation.name, job.totals.devices)
+
+    def publish(self, job: Estimation, result: messages.Subspace | None, now: float) -> list[Publication]:
+        """Store a finished estimate and return it for publication, unless another worker has a newer one."""
+        federation = job.federation
+        with self._store.transaction():
+            shown = self._store.published(federation.key, "subspace")
+            if shown is not None and shown.change >= job.change:
+                return []
+            version = shown.version + 1 if shown else 1
+            result = None if result is None else replace(result, version=version)
+            # Without any report left there is no subspace: an empty message clears the retained one.
+            body = b"" if result is None else messages.encode(result)
+            self._store.put_published(federation.key, "subspace", PublishedRow(body, version, job.change, now))
+        if result is not None:
+            self.latest[federation.name] = result
+        LOG.info("task %r: subspace version %d from %d devices", federation.name, version, job.totals.devices)
+        return [Publication(messages.topic(federation.name, "subspace"), body)]

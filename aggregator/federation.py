@@ -1,0 +1,115 @@
+"""One federation as the aggregator sees it: the layout of its reports, its merged integers, its active set."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aggregator.store import TotalsRow
+from fsir import messages, screening
+from fsir.decode import decode
+from fsir.errors import AccumulatorError, TaskError
+from fsir.plan import FINAL, SCREENING, Stage, final_stage, first_stage
+from fsir.plausible import Plausibility, allowed_sizes
+from fsir.release import Totals
+from fsir.task import Task
+
+Integers = NDArray[np.int64]
+ROOM = 2**62  # the largest merged integer: one more batch still fits into 64 bits
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a report of one stage holds: a row of integers, either noisy blocks or the votes for each feature."""
+
+    name: str
+    stage: Stage
+    votes: bool
+    sizes: tuple[int, ...]
+    plausibility: Plausibility
+
+    @property
+    def width(self) -> int:
+        """Integers in one row."""
+        return self.stage.p if self.votes else sum(self.sizes)
+
+    @classmethod
+    def of(cls, stage: Stage, votes: bool) -> Layout:
+        """The layout of a stage."""
+        return cls(stage.name, stage, votes, tuple(block.size for block in stage.blocks), Plausibility(stage))
+
+
+def tally(votes: NDArray[np.bool_]) -> Integers:
+    """How many slices a device votes in for each feature."""
+    slices: Integers = votes.sum(axis=1, dtype=np.int64)
+    return slices
+
+
+class Federation:
+    """A task, and what follows from it and from its active set once there is one."""
+
+    def __init__(self, task: Task) -> None:
+        self.task = task
+        self.name = task.name
+        self.body = task.encode()
+        self.digest = task.digest
+        self.key = 0  # in the store
+        self.records = allowed_sizes(task)
+        self.first = first_stage(task).name  # the stage that an unreadable report most likely meant
+        self.active: bytes | None = None  # the message, once it is pinned
+        self.layouts: dict[str, Layout] = {}
+        by_votes = task.screening is not None and task.screening.method == "votes"
+        self.layouts[self.first] = Layout.of(first_stage(task), by_votes)
+
+    def pin(self, active: bytes) -> None:
+        """Take the active set that was published; from now on final reports have a layout."""
+        message = decode(active, "active")
+        assert isinstance(message, messages.Active)
+        place = {name: j for j, name in enumerate(self.task.features.names)}
+        if message.task != self.digest or not place.keys() >= set(message.features):
+            raise TaskError("active set", message.features[:3], f"does not belong to task {self.name!r}")
+        self.layouts[FINAL] = Layout.of(final_stage(self.task, tuple(place[name] for name in message.features)), False)
+        self.active = active
+
+    def values(self, raw: bytes) -> Integers:
+        """The integers of a stored report, as they were added to the totals."""
+        report = decode(raw, "report")
+        assert isinstance(report, messages.Report)
+        return tally(report.votes) if report.votes is not None else np.concatenate(report.blocks)
+
+    def totals(self, row: TotalsRow, stage: str = FINAL) -> Totals:
+        """The merged release of a stage."""
+        totals = Totals(self.layouts[stage].stage)
+        totals.n, totals.devices = row.records, row.devices
+        values, start = np.frombuffer(row.values, "<i8"), 0
+        for block in totals.blocks if row.values else ():
+            block[...] = values[start : start + len(block)]
+            start += len(block)
+        return totals
+
+    def choose(self, row: TotalsRow) -> messages.Active | None:
+        """The active set that the merged screening reports give; None while nothing stands out."""
+        rule = self.task.screening
+        assert rule is not None
+        if not self.layouts[SCREENING].votes:
+            chosen = screening.select(rule, self.totals(row, SCREENING))
+        else:
+            tally = np.frombuffer(row.values, "<i8")
+            chosen = screening.majority(tally, row.devices)
+            if len(chosen) > rule.limit:  # a device refuses more; the features with most votes stay
+                chosen = tuple(sorted(sorted(chosen, key=lambda j: (-tally[j], j))[: rule.limit]))
+        if not chosen:
+            return None
+        return messages.Active(self.digest, tuple(self.task.features.names[j] for j in chosen), row.devices)
+
+
+def add(row: TotalsRow, values: Integers, devices: int, records: int) -> TotalsRow:
+    """Totals with more (or, negative, fewer) reports in them."""
+    merged = np.frombuffer(row.values, "<i8") + values if row.values else values
+    # A report holds values below 2^54, a batch fewer than 2^8 ... 2^9 of them: nothing has wrapped round yet.
+    if len(merged) and max(int(merged.max()), -int(merged.min())) > ROOM:
+        raise AccumulatorError(f"the sums of {row.devices} devices are at the end of 64 bits; start a new epoch")
+    raw = merged.astype("<i8").tobytes()
+    return TotalsRow(row.devices + devices, row.records + records, row.change + 1, raw)

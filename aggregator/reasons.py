@@ -1,0 +1,36 @@
+"""Why a report is refused: the codes that receipts, quarantine and metrics use, each with what it means."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+REASONS = {
+    "wrong topic": "the topic names no task of this aggregator, or no possible device",
+    "malformed": "the bytes are not a report of this protocol: broken, too long, a field missing, wrong or unknown",
+    "wrong version": "the report speaks another version of the protocol; update the agent or the aggregator",
+    "wrong task": "the report was made for another task (or another edition of it) than the topic's",
+    "wrong device": "the report names another device than the topic that it came by",
+    "wrong stage": "the task has no such stage",
+    "no active set": "a final report came before the active set was published: nobody can know its features",
+    "wrong shape": "the report holds other blocks, or votes of another shape, than the task asks for",
+    "wrong size": "the report is about another number of records than the task asks for",
+    "implausible": "no honest device can have sent these sums: clip, number of records and noise do not allow them",
+    "withdrawn": "the device was withdrawn from the task",
+    "second report": "a different report of the same device and stage was counted already",
+    "full": "the exact sums can take no more reports; start a new epoch of the task",
+    "internal error": "the aggregator failed on this report; its log says how",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One reason and the detail that helps to mend it."""
+
+    reason: str
+    detail: str
+
+    @property
+    def text(self) -> str:
+        """What a receipt says: the code, a colon, the detail; short and printable."""
+        shown = "".join(c if c.isprintable() else "?" for c in f"{self.reason}: {self.detail}")
+        return shown if len(shown) <= 300 else shown[:297] + "..."

@@ -1,0 +1,250 @@
+"""The store in one SQLite file.
+
+WAL mode, so that `status` and friends read while the daemon writes. `synchronous=FULL`: each commit is on the disk
+before a report is acknowledged, because the device deletes its copy when it gets the receipt; with NORMAL a power cut
+could take back a transaction that a receipt has been sent for. Batches make it cheap. Every change happens under
+BEGIN IMMEDIATE: read, modify and write of the totals cannot interleave with another worker's.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from aggregator.store import (
+    PublishedRow,
+    RefusedRow,
+    ReportRow,
+    StoreBusyError,
+    StoreError,
+    TaskRow,
+    TotalsRow,
+)
+
+FORMAT = 1
+BUSY_SECONDS = 30.0
+QUARANTINE_ROWS = 10_000  # the newest are kept, the counters know all: garbage must not fill the disk
+QUARANTINE_BYTES = 4096  # of each
+
+_SCHEMA = """
+CREATE TABLE task (key INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, name TEXT NOT NULL, epoch INTEGER NOT NULL,
+    body BLOB NOT NULL, added REAL NOT NULL);
+CREATE TABLE report (seq INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES task, device TEXT NOT NULL,
+    stage TEXT NOT NULL, id BLOB NOT NULL, n INTEGER NOT NULL, raw BLOB, at REAL NOT NULL,
+    UNIQUE (task, device, stage));
+CREATE TABLE withdrawn (task INTEGER NOT NULL REFERENCES task, device TEXT NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (task, device)) WITHOUT ROWID;
+CREATE TABLE totals (task INTEGER NOT NULL REFERENCES task, stage TEXT NOT NULL, devices INTEGER NOT NULL,
+    records INTEGER NOT NULL, change INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (task, stage));
+CREATE TABLE published (task INTEGER NOT NULL REFERENCES task, kind TEXT NOT NULL, body BLOB NOT NULL,
+    version INTEGER NOT NULL, change INTEGER NOT NULL, at REAL NOT NULL, PRIMARY KEY (task, kind));
+CREATE TABLE refused (seq INTEGER PRIMARY KEY AUTOINCREMENT, task TEXT NOT NULL, device TEXT NOT NULL,
+    stage TEXT NOT NULL, id BLOB NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL, length INTEGER NOT NULL,
+    raw BLOB NOT NULL, at REAL NOT NULL);
+CREATE TABLE refused_count (task TEXT NOT NULL, reason TEXT NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (task, reason)) WITHOUT ROWID;
+CREATE TABLE unsent (worker TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+class SqliteStore:
+    """One file, any number of processes on the same machine."""
+
+    def __init__(self, path: str | Path, *, create: bool = True) -> None:
+        if not create and not Path(path).is_file():
+            raise StoreError(f"store {path}: there is no such file; give the --store that `serve` was started with")
+        try:
+            self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._prepare(path)
+        except sqlite3.Error as error:
+            raise StoreError(f"store {path}: {error}; give the path of a writable file in an existing folder") from None
+
+    def _prepare(self, path: str | Path) -> None:
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            (found,) = self._db.execute("PRAGMA user_version").fetchone()
+            if found == 0:
+                for statement in _SCHEMA.split(";")[:-1]:
+                    self._db.execute(statement)
+                self._db.execute(f"PRAGMA user_version={FORMAT}")
+            elif found != FORMAT:
+                raise StoreError(f"store {path}: format {found}, this program reads {FORMAT}; use its own version")
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def close(self) -> None:
+        """Release the file."""
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing, alone among all workers."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            raise StoreBusyError(str(error)) from error
+        try:
+            yield
+            self._db.execute("COMMIT")
+        except BaseException as error:
+            if self._db.in_transaction:  # SQLite rolls back by itself when the disk is full
+                self._db.execute("ROLLBACK")
+            if isinstance(error, sqlite3.OperationalError):
+                raise StoreBusyError(str(error)) from error
+            raise
+
+    # --- tasks ----------------------------------------------------------------------------------------------------
+
+    def add_task(self, digest: bytes, name: str, epoch: int, body: bytes, now: float) -> int:
+        """The key of a task, which is added if it is new."""
+        self._db.execute(
+            "INSERT INTO task (digest, name, epoch, body, added) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            (digest, name, epoch, body, now),
+        )
+        (key,) = self._db.execute("SELECT key FROM task WHERE digest = ?", (digest,)).fetchone()
+        return int(key)
+
+    def tasks(self) -> list[TaskRow]:
+        """All tasks, oldest first."""
+        rows = self._db.execute("SELECT key, digest, name, epoch, body, added FROM task ORDER BY key")
+        return [TaskRow(*row) for row in rows]
+
+    # --- reports --------------------------------------------------------------------------------------------------
+
+    def lookup(self, task: int, devices: Sequence[str]) -> dict[tuple[str, str], bytes]:
+        """Ids of the reports that these devices have had counted, by device and stage."""
+        rows = self._db.execute(
+            "SELECT device, stage, id FROM report WHERE task = ? AND device IN (SELECT value FROM json_each(?))",
+            (task, json.dumps(devices)),
+        )
+        return {(device, stage): id for device, stage, id in rows}
+
+    def withdrawn(self, task: int, devices: Sequence[str]) -> set[str]:
+        """Those of the devices that were withdrawn."""
+        rows = self._db.execute(
+            "SELECT device FROM withdrawn WHERE task = ? AND device IN (SELECT value FROM json_each(?))",
+            (task, json.dumps(devices)),
+        )
+        return {device for (device,) in rows}
+
+    def insert(self, task: int, rows: Iterable[ReportRow]) -> None:
+        """Keep counted reports."""
+        self._db.executemany(
+            "INSERT INTO report (task, device, stage, id, n, raw, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
+            ((task, row.device, row.stage, row.id, row.n, row.raw, row.at) for row in rows),
+        )
+
+    def reports(self, task: int, stage: str | None = None) -> Iterator[ReportRow]:
+        """All reports of a task in the order in which they were counted."""
+        rows = self._db.execute(
+            "SELECT device, stage, id, n, raw, at FROM report WHERE task = ? AND stage = coalesce(?, stage)"
+            " ORDER BY seq",
+            (task, stage),
+        )
+        return (ReportRow(*row) for row in rows)
+
+    def first_at(self, task: int, stage: str) -> float | None:
+        """When the first report of a stage was counted."""
+        row = self._db.execute(
+            "SELECT at FROM report WHERE task = ? AND stage = ? ORDER BY seq LIMIT 1", (task, stage)
+        ).fetchone()
+        return float(row[0]) if row else None
+
+    def withdraw(self, task: int, device: str, now: float) -> list[ReportRow]:
+        """Forget the bytes of a device, bar it, and return what it had."""
+        rows = self._db.execute(
+            "SELECT device, stage, id, n, raw, at FROM report WHERE task = ? AND device = ? AND raw NOT NULL",
+            (task, device),
+        ).fetchall()
+        self._db.execute("UPDATE report SET raw = NULL WHERE task = ? AND device = ?", (task, device))
+        self._db.execute("INSERT OR IGNORE INTO withdrawn VALUES (?, ?, ?)", (task, device, now))
+        return [ReportRow(*row) for row in rows]
+
+    # --- caches and what is on the wire -----------------------------------------------------------------------------
+
+    def totals(self, task: int, stage: str) -> TotalsRow:
+        """Merged integers of one stage."""
+        row = self._db.execute(
+            "SELECT devices, records, change, data FROM totals WHERE task = ? AND stage = ?", (task, stage)
+        ).fetchone()
+        return TotalsRow(*row) if row else TotalsRow()
+
+    def put_totals(self, task: int, stage: str, row: TotalsRow) -> None:
+        """Replace the merged integers of one stage."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO totals VALUES (?, ?, ?, ?, ?, ?)",
+            (task, stage, row.devices, row.records, row.change, row.values),
+        )
+
+    def published(self, task: int, kind: str) -> PublishedRow | None:
+        """The newest message of a kind."""
+        row = self._db.execute(
+            "SELECT body, version, change, at FROM published WHERE task = ? AND kind = ?", (task, kind)
+        ).fetchone()
+        return PublishedRow(*row) if row else None
+
+    def put_published(self, task: int, kind: str, row: PublishedRow) -> None:
+        """Replace the message of a kind."""
+        self._db.execute(
+            "INSERT OR REPLACE INTO published VALUES (?, ?, ?, ?, ?, ?)",
+            (task, kind, row.body, row.version, row.change, row.at),
+        )
+
+    # --- quarantine -----------------------------------------------------------------------------------------------
+
+    def refuse(self, rows: Sequence[RefusedRow]) -> None:
+        """Put messages into quarantine and count them; the oldest leave when there are too many."""
+        self._db.executemany(
+            "INSERT INTO refused (task, device, stage, id, reason, detail, length, raw, at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                (r.task, r.device, r.stage, r.id, r.reason, r.detail, r.length, r.raw[:QUARANTINE_BYTES], r.at)
+                for r in rows
+            ),
+        )
+        self._db.execute("DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?", (QUARANTINE_ROWS,))
+        self._db.executemany(
+            "INSERT INTO refused_count VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1",
+            ((row.task, row.reason) for row in rows),
+        )
+
+    def refused(self, limit: int) -> list[RefusedRow]:
+        """The newest refused messages, newest first."""
+        rows = self._db.execute(
+            "SELECT task, device, stage, id, reason, detail, length, raw, at FROM refused ORDER BY seq DESC LIMIT ?",
+            (limit,),
+        )
+        return [RefusedRow(*row) for row in rows]
+
+    def refused_counts(self) -> dict[tuple[str, str], int]:
+        """How many were refused in all, by task and reason."""
+        return {(task, reason): count for task, reason, count in self._db.execute("SELECT * FROM refused_count")}
+
+    # --- receipts that may not have been sent -----------------------------------------------------------------------
+
+    def remember_unsent(self, worker: str) -> None:
+        """From now on inserted reports may lack a receipt; earlier ones have theirs."""
+        self._db.execute("INSERT OR REPLACE INTO unsent SELECT ?, coalesce(max(seq), 0) + 1 FROM report", (worker,))
+
+    def unsent(self, worker: str) -> list[tuple[int, str]]:
+        """Task and device of every report counted since `remember_unsent`."""
+        rows = self._db.execute(
+            "SELECT DISTINCT task, device FROM report WHERE seq >= (SELECT seq FROM unsent WHERE worker = ?)",
+            (worker,),
+        )
+        return [(task, device) for task, device in rows]
+
+
+def open_store(address: str, *, create: bool = True) -> SqliteStore:
+    """The store at an address such as `sqlite:/var/lib/fsir/store.db`."""
+    kind, separator, path = address.partition(":")
+    if kind != "sqlite" or not separator or not path:
+        raise StoreError(f"store {address!r}: an address is sqlite:PATH, for example sqlite:fsir.db")
+    return SqliteStore(path, create=create)

@@ -1,0 +1,127 @@
+"""What an aggregator must remember, as a small interface; `aggregator.sqlite` is the one that ships.
+
+A store keeps every counted report's bytes. The totals are a cache of them, always changed in the same transaction, so
+that several workers may write into one store: whoever is inside `transaction` is alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import NamedTuple, Protocol
+
+from fsir.errors import FsirError
+
+
+class StoreError(FsirError):
+    """A store that cannot be opened, or is not what it should be."""
+
+
+class StoreBusyError(StoreError):
+    """The store cannot be written at the moment (disk full, locked): nothing was changed, try again later."""
+
+
+class TaskRow(NamedTuple):
+    """A task that the store knows."""
+
+    key: int
+    digest: bytes
+    name: str
+    epoch: int
+    body: bytes
+    added: float
+
+
+class ReportRow(NamedTuple):
+    """A counted report; `raw` is None once its device was withdrawn."""
+
+    device: str
+    stage: str
+    id: bytes
+    n: int
+    raw: bytes | None
+    at: float
+
+
+class RefusedRow(NamedTuple):
+    """A refused message in quarantine; long ones are kept only in part."""
+
+    task: str
+    device: str
+    stage: str
+    id: bytes
+    reason: str
+    detail: str
+    length: int
+    raw: bytes
+    at: float
+
+
+class TotalsRow(NamedTuple):
+    """Merged integers of one stage: their bytes (little-endian int64), and how often they have changed."""
+
+    devices: int = 0
+    records: int = 0
+    change: int = 0
+    values: bytes = b""
+
+
+class PublishedRow(NamedTuple):
+    """A retained message: `active` or `subspace`, with the version and the change of the totals that it shows."""
+
+    body: bytes
+    version: int
+    change: int
+    at: float
+
+
+class Store(Protocol):
+    """Everything that survives a crash."""
+
+    def close(self) -> None: ...
+
+    def transaction(self) -> AbstractContextManager[None]:
+        """All or nothing, alone; raises `StoreBusyError` and changes nothing when it cannot be written."""
+        ...
+
+    # tasks
+    def add_task(self, digest: bytes, name: str, epoch: int, body: bytes, now: float) -> int: ...
+    def tasks(self) -> list[TaskRow]: ...
+
+    # reports
+    def lookup(self, task: int, devices: Sequence[str]) -> dict[tuple[str, str], bytes]:
+        """Ids of the reports that these devices have had counted, by device and stage."""
+        ...
+
+    def withdrawn(self, task: int, devices: Sequence[str]) -> set[str]:
+        """Those of the devices that were withdrawn."""
+        ...
+
+    def insert(self, task: int, rows: Iterable[ReportRow]) -> None: ...
+    def reports(self, task: int, stage: str | None = None) -> Iterator[ReportRow]: ...
+    def first_at(self, task: int, stage: str) -> float | None: ...
+    def withdraw(self, task: int, device: str, now: float) -> list[ReportRow]:
+        """Forget the bytes of a device, bar it, and return what it had; the caller takes it out of the totals."""
+        ...
+
+    # caches and what is on the wire
+    def totals(self, task: int, stage: str) -> TotalsRow: ...
+    def put_totals(self, task: int, stage: str, row: TotalsRow) -> None: ...
+    def published(self, task: int, kind: str) -> PublishedRow | None: ...
+    def put_published(self, task: int, kind: str, row: PublishedRow) -> None: ...
+
+    # quarantine
+    def refuse(self, rows: Sequence[RefusedRow]) -> None: ...
+    def refused(self, limit: int) -> list[RefusedRow]: ...
+    def refused_counts(self) -> dict[tuple[str, str], int]:
+        """How many were refused in all, by task and reason, those no longer in quarantine included."""
+        ...
+
+    # receipts that may not have been sent
+    def remember_unsent(self, worker: str) -> None:
+        """From now on, inside this transaction, inserted reports may lack a receipt; earlier ones have theirs."""
+        ...
+
+    def unsent(self, worker: str) -> list[tuple[int, str]]:
+        """Task and device of every report counted since `remember_unsent`."""
+        ...

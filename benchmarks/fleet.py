@@ -1,0 +1,27 @@
+"""Virtual devices per second, and memory, against mosquitto: with dropped connections and crashes on the way."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+
+DEVICES = 5000
+BARS = {"counted / came": "== 1", "peak memory of the simulator (GB)": "< 4"}
+
+
+def run(devices: int = DEVICES) -> dict[str, float]:
+    """Counted over came, devices per second and peak memory of one run of `fsir-sim fleet`."""
+    command = [sys.executable, "-m", "sim_devices", "fleet", "--devices", str(devices), "--records", "100"]
+    command += ["--dropout", "0.1", "--crash", "0.05", "--broker", "mosquitto", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    table = json.loads(done.stdout.splitlines()[-1])
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20
+    return {
+        "counted / came": table["reports_counted"] / table["devices"],
+        "devices per second": table["devices_per_second"],
+        "dropped connections": table["dropped_connections"],
+        "crashes": table["crashes"],
+        "peak memory of the simulator (GB)": peak,
+    }

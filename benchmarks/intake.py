@@ -1,0 +1,225 @@
+"""How fast the aggregator takes reports, against a bare paho subscriber that only counts the same messages.
+
+mosquitto holds a full queue for each of the two (QoS 1, persistent sessions); each in turn drains it in a process of its
+own. The aggregator's figure includes everything: decoding, the range checks, exact merging, a durable transaction
+(synchronous=FULL) before every acknowledgement, and a receipt for every report. Both rates are measured in the same
+minute on the same machine, so their ratio travels better than either. Memory is the growth of the aggregator's resident
+set between the first and the last of the devices.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import paho.mqtt.client as mqtt
+from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from fsir import messages
+from fsir.plan import first_stage
+from fsir.task import Task
+from sim_devices.broker import Broker
+
+REPORTS = 10_000
+ROUNDS = 3
+DEVICES = (1_000, 50_000)
+
+
+def low_dimensional() -> Task:
+    """p = 10, eight slices, one final report."""
+    return _task("ten", 10, {"cuts": [-1.2, -0.7, -0.3, 0.0, 0.3, 0.7, 1.2]}, 1000)
+
+
+def screening_sums() -> Task:
+    """p = 561, three classes, noisy sums of all features."""
+    rule = {"quorum": 10**6, "final_norm_factor": 0.55, "records": "fresh"}
+    return _task("har", 561, {"classes": ["active", "sedentary", "lying"]}, 300, screening=rule)
+
+
+def _task(name: str, p: int, response: dict[str, Any], records: int, **more: Any) -> Task:
+    table = {
+        "name": name,
+        "features": {"names": [f"x{j}" for j in range(p)]},
+        "response": response,
+        "clip": {"truncate": 3.0, "norm": 1.14 * p**0.5},
+        "privacy": {"epsilon": 1.0},
+        "report": {"records": records},
+    }
+    return Task.from_table(table | more)
+
+
+def reports(task: Task, count: int, seed: int) -> list[tuple[str, bytes]]:
+    """Topic and bytes of as many different reports; sums of 0 with honest noise, drawn fast."""
+    stage, rng = first_stage(task), np.random.default_rng(seed)
+    n = task.report.records or 0
+    mean = {"sums": 0.0, "counts": n / task.slicing.count, "diagonal": n / 2, "off_diagonal": 0.0}
+    found = []
+    for i in range(count):
+        blocks = tuple(
+            np.rint(rng.normal(mean[block.name], block.sd, block.size) / block.worth).astype(np.int64)
+            for block in stage.blocks
+        )
+        device = f"device-{i:06d}"
+        raw = messages.encode(messages.Report(task.digest, device, stage.name, n, blocks))
+        found.append((messages.topic(task.name, "report", device), raw))
+    return found
+
+
+# --- the two subscribers, each in a process of its own ----------------------------------------------------------------
+
+
+def _connect(url: str, client_id: str) -> mqtt.Client:
+    client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=client_id, protocol=MQTTProtocolVersion.MQTTv5)
+    properties = Properties(PacketTypes.CONNECT)
+    properties.SessionExpiryInterval = 3600
+    properties.ReceiveMaximum = 2000
+    client.connect("127.0.0.1", int(url.rsplit(":", 1)[1]), clean_start=False, properties=properties)
+    return client
+
+
+def bare(url: str, count: int) -> dict[str, float]:
+    """A paho subscriber that counts messages and does nothing else."""
+    times: list[float] = []
+    busy = time.process_time()
+    client = _connect(url, "bare")
+
+    def on_message(client: mqtt.Client, userdata: Any, message: mqtt.MQTTMessage) -> None:
+        times.append(time.perf_counter())
+        if len(times) == count:
+            client.disconnect()
+
+    client.on_message = on_message
+    client.loop_forever()
+    return {"rate": (count - 1) / (times[-1] - times[0]), "cpu_us": (time.process_time() - busy) / count * 1e6}
+
+
+def full(url: str, count: int, task_file: str, store: str, profile: str = "") -> dict[str, float]:
+    """The aggregator's daemon, until every report is counted and answered."""
+    from aggregator.aggregator import Aggregator
+    from aggregator.connection import Address
+    from aggregator.daemon import Daemon
+    from aggregator.sqlite import open_store
+
+    task = Task.load(task_file)
+    aggregator = Aggregator(open_store(f"sqlite:{store}"), [task], debounce=3600.0)
+    times: list[float] = []
+    sizes: list[int] = []
+
+    def reached(point: str) -> None:
+        if point == "committed" and not times:
+            times.append(started[0])
+        if point == "answered":
+            sizes.append(_resident())
+            if aggregator.verdicts[task.name, "counted"] >= count:
+                times.append(time.perf_counter())
+                daemon.stop()
+
+    started: list[float] = []
+    take = aggregator.take
+
+    def first(topic: str, payload: bytes) -> None:
+        started.append(time.perf_counter())
+        aggregator.take = take  # type: ignore[method-assign]
+        take(topic, payload)
+
+    aggregator.take = first  # type: ignore[method-assign]
+    busy = time.process_time()
+    daemon = Daemon(aggregator, Address.parse(url), client_id="full", reached=reached)
+    if profile:
+        import cProfile
+
+        profiler = cProfile.Profile()
+        profiler.runcall(daemon.run)
+        profiler.dump_stats(profile)
+    else:
+        daemon.run()
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return {
+        "rate": count / (times[-1] - times[0]),
+        "counted": float(aggregator.verdicts[task.name, "counted"]),
+        "batches": float(len(sizes)),
+        "resident_first_mb": sizes[0] / 2**20,
+        "resident_last_mb": sizes[-1] / 2**20,
+        "peak_mb": peak,
+        "cpu_us": (time.process_time() - busy) / count * 1e6,
+    }
+
+
+def _resident() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+# --- the measurement --------------------------------------------------------------------------------------------------
+
+
+def measure(task: Task, count: int, who: tuple[str, ...], profile: str = "") -> dict[str, dict[str, float]]:
+    """Fill the queues of these subscribers and let each drain its own."""
+    with Broker() as broker, tempfile.TemporaryDirectory() as folder:
+        url = broker.start("mosquitto")
+        task_file = Path(folder) / "task.toml"
+        from fsir.toml import to_toml
+
+        task_file.write_text(to_toml(task.table()))
+        for name in who:
+            client = _connect(url, name)
+            client.loop_start()
+            client.subscribe(messages.topic(task.name, "report", "+"), 1)
+            time.sleep(0.5)
+            client.disconnect()
+            client.loop_stop()
+        _fill(url, reports(task, count, seed=1))
+        found = {}
+        for name in who:
+            more = [str(task_file), str(Path(folder) / "store.db"), profile] if name == "full" else []
+            command = [sys.executable, "-m", "benchmarks.intake", name, url, str(count), *more]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise RuntimeError(f"{name} failed:\n{done.stderr}")
+            found[name] = json.loads(done.stdout.splitlines()[-1])
+        return found
+
+
+def _fill(url: str, all_reports: list[tuple[str, bytes]]) -> None:
+    client = mqtt.Client(CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv311)
+    client.max_inflight_messages_set(1000)
+    client.connect("127.0.0.1", int(url.rsplit(":", 1)[1]))
+    client.loop_start()
+    for topic, raw in all_reports:
+        info = client.publish(topic, raw, 1)
+    info.wait_for_publish(120)
+    client.disconnect()
+    client.loop_stop()
+
+
+def run() -> dict[str, float]:
+    """Rates per second and their ratio, for both kinds of report; memory growth from few to many devices."""
+    results: dict[str, float] = {}
+    kinds: dict[str, Callable[[], Task]] = {"p10_final": low_dimensional, "p561_screening": screening_sums}
+    for kind, make in kinds.items():
+        rounds = [measure(make(), REPORTS, ("bare", "full")) for _ in range(ROUNDS)]
+        results[f"{kind}_bare_per_s"] = statistics.median(found["bare"]["rate"] for found in rounds)
+        results[f"{kind}_intake_per_s"] = statistics.median(found["full"]["rate"] for found in rounds)
+        results[f"{kind}_ratio"] = statistics.median(found["full"]["rate"] / found["bare"]["rate"] for found in rounds)
+    few, many = (measure(low_dimensional(), count, ("full",))["full"]["peak_mb"] for count in DEVICES)
+    results |= {"peak_mb_1000_devices": few, "peak_mb_50000_devices": many, "peak_growth": many / few}
+    return results
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["bare"]:
+        print(json.dumps(bare(sys.argv[2], int(sys.argv[3]))))
+    elif sys.argv[1:2] == ["full"]:
+        print(json.dumps(full(sys.argv[2], int(sys.argv[3]), *sys.argv[4:])))
+    else:
+        print(json.dumps(run(), indent=2))

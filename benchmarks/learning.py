@@ -1,0 +1,88 @@
+"""How fast a device learns: records per second, as a ratio to the bare matrix products and to a well-known learner.
+
+The bare update is what no accumulator of these sums can do without: `S += X.T @ X` and `G += X.T @ onehot` on floats, without
+checks, clipping or exactness. scikit-learn's IncrementalPCA sees the same rows in the same batches and keeps ten
+components. All three take turns on one thread, and the best of several rounds counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+from sklearn.decomposition import IncrementalPCA
+from threadpoolctl import threadpool_limits
+
+from fsir.moments import Moments
+from fsir.plan import first_stage
+from fsir.task import Task
+
+BATCH, SLICES = 64, 8
+BATCHES = {10: 400, 100: 200, 561: 32, 2000: 8}
+BARS = {"learning / bare products, p = 561": ">= 0.5", "learning / IncrementalPCA, p = 561": ">= 5"}
+
+
+def task_of(p: int) -> Task:
+    """One report on all features; the clip is where about half of the records of the benchmark are."""
+    return Task.from_table(
+        {
+            "name": "learning",
+            "features": {"names": [f"x{j}" for j in range(p)]},
+            "response": {"classes": [f"class {h}" for h in range(SLICES)]},
+            "clip": {"truncate": 3.0, "norm": 0.99 * p**0.5},
+            "privacy": {"epsilon": 1.0},
+            "report": {"records": 1000},
+        }
+    )
+
+
+def seconds(*works: Callable[[], None], rounds: int = 7) -> list[float]:
+    """The shortest time of each, taking turns so that a busy machine slows all of them alike."""
+    best = [float("inf")] * len(works)
+    for _ in range(rounds):
+        for i, work in enumerate(works):
+            start = time.perf_counter()
+            work()
+            best[i] = min(best[i], time.perf_counter() - start)
+    return best
+
+
+def measure(p: int) -> dict[str, float]:
+    """The figures for p features."""
+    task, rng = task_of(p), np.random.default_rng(0)
+    stage = first_stage(task)
+    rows = BATCH * BATCHES[p]
+    X, h = rng.normal(size=(rows, p)), rng.integers(SLICES, size=rows)
+    one_hot, labels = np.eye(SLICES)[h], np.array(task.response.classes)[h]
+    batches = [slice(start, start + BATCH) for start in range(0, rows, BATCH)]
+
+    def bare() -> None:
+        S, G = np.zeros((p, p)), np.zeros((p, SLICES))
+        for batch in batches:
+            S += X[batch].T @ X[batch]
+            G += X[batch].T @ one_hot[batch]
+
+    def learning() -> None:
+        moments = Moments(task, stage)
+        for batch in batches:
+            moments.learn_many(X[batch], labels[batch])
+        moments.sums()
+
+    def components() -> None:
+        peer = IncrementalPCA(n_components=10)
+        for batch in batches:
+            peer.partial_fit(X[batch])
+
+    with threadpool_limits(1):
+        t_bare, t_learning, t_peer = seconds(bare, learning, components)
+    return {
+        f"learning / bare products, p = {p}": t_bare / t_learning,
+        f"learning / IncrementalPCA, p = {p}": t_peer / t_learning,
+        f"records per second, p = {p}": rows / t_learning,
+    }
+
+
+def run() -> dict[str, float]:
+    """All sizes."""
+    return {figure: value for p in BATCHES for figure, value in measure(p).items()}

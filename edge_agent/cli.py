@@ -1,0 +1,113 @@
+"""The command `fsir-agent`."""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import sys
+
+from fsir.errors import FsirError
+
+_ABOUT = """\
+The agent of one device. It learns from the device's own stream, reports once with noise that protects every record,
+and then uses the subspace that it gets back to turn each new record into a few numbers. Nothing else ever leaves.
+
+  fsir-agent check --task task.toml            what would this task take from me, and do I agree?
+  fsir-agent run --broker mqtts://host ...     take part
+  fsir-agent status --state DIR                how far is it?
+  fsir-agent ledger --state DIR                what have I given away so far?
+  fsir-agent forget --state DIR                delete what was learned and not yet reported
+"""
+_RUN = """\
+Connect, fetch the task, check it against the owner's policy, learn, report once, wait for the receipt, then serve:
+project (and classify, where the subspace can) every new record. Reconnects by itself; works offline for days.
+
+sources:
+  csv:FILE      a table with a header; one column is the response that the task names
+  jsonl:FILE    one JSON object per line; nested values as a.b
+  jsonl:-       the same from standard input (what is read and not yet saved is lost in a crash)
+  mqtt:TOPIC    sensor readings as JSON, for example mqtt:zigbee2mqtt/kitchen; on the task's broker, or --source-broker
+
+example:
+  fsir-agent run --broker mqtts://broker.example --ca ca.pem --username pi-7 --password-file ~/.fsir-password \\
+      --task activity --device pi-7 --source jsonl:/var/log/sensor.jsonl --follow --state ~/.fsir
+"""
+_POLICY = "the owner's policy, a TOML file; without one: total epsilon 2 at delta 1e-6, proven mechanisms only"
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; returns the exit code."""
+    args = _parser().parse_args(arguments)
+    level = getattr(args, "log_level", "warning").upper()
+    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    try:
+        if args.command == "run":
+            from edge_agent.start import start  # only what a command needs is imported: devices are small
+
+            return start(args)
+        from edge_agent import show
+
+        return int(getattr(show, args.command)(args))
+    except FsirError as error:
+        print(f"fsir-agent: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+
+
+def _parser() -> argparse.ArgumentParser:
+    layout = argparse.RawDescriptionHelpFormatter
+    parser = argparse.ArgumentParser(prog="fsir-agent", description=_ABOUT, formatter_class=layout)
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    run = commands.add_parser("run", help="take part in one or more tasks", description=_RUN, formatter_class=layout)
+    _add_run(run)
+    check = commands.add_parser("check", help="what a task would take, and whether the policy allows it")
+    check.add_argument("--task", required=True, metavar="FILE", help="the task, a TOML file")
+    check.add_argument("--policy", metavar="FILE", help=_POLICY)
+    check.add_argument("--state", metavar="DIR", help="also count what this device has spent already")
+    status = commands.add_parser("status", help="how far each task is")
+    ledger = commands.add_parser("ledger", help="every release that this device ever made, and the total")
+    forget = commands.add_parser("forget", help="delete what was learned and not yet reported; the ledger stays")
+    forget.add_argument("--task", metavar="NAME", help="only of this task")
+    forget.add_argument("--unpin", action="store_true", help="also let another task take the name")
+    for command in (status, ledger, forget):
+        command.add_argument("--state", required=True, metavar="DIR", help="the state directory of the agent")
+    for command in (status, ledger):
+        command.add_argument("--policy", metavar="FILE", help=_POLICY)
+    for command in (check, status, ledger, forget):
+        command.add_argument("--json", action="store_true", help="one JSON object, for programs")
+    return parser
+
+
+def _add_run(run: argparse.ArgumentParser) -> None:
+    need = run.add_argument_group("what to take part in")
+    need.add_argument("--broker", required=True, metavar="URL", help="mqtt://HOST[:PORT], or mqtts:// with encryption")
+    need.add_argument("--task", required=True, action="append", metavar="NAME", help="may be given more than once")
+    need.add_argument("--device", required=True, metavar="ID", help="this device's name in the federation")
+    need.add_argument("--source", required=True, metavar="SOURCE", help="where records come from, see above")
+    need.add_argument("--state", required=True, metavar="DIR", help="the device's memory and ledger: do not lose it")
+    need.add_argument("--policy", metavar="FILE", help=_POLICY)
+    login = run.add_argument_group("login")
+    login.add_argument("--username", metavar="NAME")
+    login.add_argument("--password-file", metavar="FILE", help="or the environment variable FSIR_PASSWORD")
+    login.add_argument("--ca", metavar="FILE", help="certificate of the authority that signed the broker's")
+    login.add_argument("--cert", metavar="FILE", help="this device's certificate")
+    login.add_argument("--key", metavar="FILE", help="and its key")
+    source = run.add_argument_group("source")
+    source.add_argument("--follow", action="store_true", help="wait for more at the end of a file")
+    source.add_argument("--time-column", metavar="NAME", help="replay at the pace at which this column was recorded")
+    source.add_argument("--speed", type=float, metavar="X", help="times that pace (default 1)")
+    source.add_argument("--record-id", metavar="NAME", help="a value that tells a repeated reading from a new one")
+    source.add_argument("--source-broker", metavar="URL", help="where sensors publish, if not on the task's broker")
+    source.add_argument("--source-password-file", metavar="FILE", help="or the variable FSIR_SOURCE_PASSWORD")
+    source.add_argument("--source-ca", metavar="FILE")
+    manner = run.add_argument_group("manner")
+    manner.add_argument("--output", default="-", metavar="WHERE",
+                        help="served records as JSON lines: - (standard output), a file, or unix:PATH")  # fmt: skip
+    manner.add_argument("--save-every", type=float, default=5.0, metavar="SECONDS", help="checkpoint (default 5)")
+    manner.add_argument("--once", action="store_true", help="leave as soon as every task has its receipt")
+    manner.add_argument("--log-level", default="info", choices=("debug", "info", "warning", "error"))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

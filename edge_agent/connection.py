@@ -1,0 +1,242 @@
+"""A connection to an MQTT broker that keeps itself up, driven from one thread without waiting.
+
+MQTT 5 if the broker speaks it, else 3.1.1. A lost connection is tried again after growing, jittered delays, for as long
+as it takes; a refused login is final, because repeating it would not help and looks like an attack.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+import paho.mqtt.client as mqtt
+from paho.mqtt.enums import CallbackAPIVersion
+from paho.mqtt.packettypes import PacketTypes
+from paho.mqtt.properties import Properties
+
+from edge_agent.errors import ConnectionSettingsError, LoginRefusedError
+from edge_agent.retry import Delays
+from fsir.messages import LIMITS
+
+log = logging.getLogger("fsir.connection")
+KEEPALIVE = 60
+WELCOME = 3.0  # seconds that a broker has to answer; one that does not know MQTT 5 may just stay silent
+LARGEST = max(LIMITS.values()) + 4096  # a broker that speaks MQTT 5 does not even send more than this
+_REFUSED = {134: "wrong user name or password", 135: "not authorised", 138: "banned", 140: "bad authentication method"}
+_WRONG_VERSION = 132
+
+
+@dataclass(frozen=True)
+class Broker:
+    """Where a broker is and how to log in; secrets stay out of every text."""
+
+    host: str
+    port: int
+    tls: bool = False
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    ca: str | None = None
+    certificate: str | None = None
+    key: str | None = field(default=None, repr=False)
+
+    def __str__(self) -> str:
+        return f"{'mqtts' if self.tls else 'mqtt'}://{self.host}:{self.port}"
+
+    @classmethod
+    def parse(cls, url: str, **login: Any) -> Broker:
+        """Read `mqtt://[USER@]HOST[:PORT]` or `mqtts://...`; a password comes from elsewhere."""
+        try:
+            parts = urlsplit(url)
+            port = parts.port
+        except ValueError as error:
+            raise ConnectionSettingsError(f"broker address: {error}; write mqtt://HOST[:PORT]") from None
+        if parts.password is not None:
+            raise ConnectionSettingsError(
+                "broker address: it holds a password, which others on this machine could see; use --password-file or "
+                "the variable FSIR_PASSWORD"
+            )
+        if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname or parts.path not in ("", "/") or parts.query:
+            raise ConnectionSettingsError(
+                f"broker address {url!r}: write mqtt://HOST[:PORT], or mqtts://HOST[:PORT] for an encrypted one"
+            )
+        tls = parts.scheme == "mqtts"
+        if not tls and any(login.get(name) for name in ("ca", "certificate", "key")):
+            raise ConnectionSettingsError(f"broker address {url!r}: certificates need mqtts://")
+        login["username"] = login.get("username") or parts.username
+        return cls(parts.hostname, port or (8883 if tls else 1883), tls, **login)
+
+    def context(self) -> ssl.SSLContext:
+        """The TLS settings."""
+        try:
+            context = ssl.create_default_context(cafile=self.ca)
+            if self.certificate is not None:
+                context.load_cert_chain(self.certificate, self.key)
+        except (OSError, ssl.SSLError) as error:
+            raise ConnectionSettingsError(
+                f"certificates of {self}: {error}; check --ca, --cert and --key (PEM files)"
+            ) from None
+        return context
+
+
+class Connection:
+    """Keeps one client connected and subscribed. Call `step` often; `fileno` and `wants_write` are for select."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        client_id: str,
+        topics: list[str],
+        on_message: Callable[[mqtt.MQTTMessage], None],
+        *,
+        qos: int = 1,
+        on_up: Callable[[], None] = lambda: None,
+        on_down: Callable[[], None] = lambda: None,
+        will: Callable[[], tuple[str, bytes] | None] = lambda: None,
+        delays: Delays | None = None,
+    ) -> None:
+        self._broker, self._client_id, self._topics, self._qos = broker, client_id, topics, qos
+        self._on_message, self._on_up, self._on_down, self._will = on_message, on_up, on_down, will
+        self._delays, self._chance = delays or Delays(first=1.0, longest=300.0), random.SystemRandom()
+        self._tls = broker.context() if broker.tls else None
+        self._versions = [mqtt.MQTTv5, mqtt.MQTTv311]
+        self._client: mqtt.Client | None = None
+        self._attempts = 0
+        self._due = 0.0
+        self._welcomed = False
+        self._welcome_by = 0.0
+        self._refused = ""
+        self.up = False
+
+    # --- driving --------------------------------------------------------------------------------------------------
+
+    def step(self, now: float) -> None:
+        """Connect if it is time, handle what has arrived, send what waits. Raises only if the login is refused."""
+        if self._client is None and now >= self._due:
+            self._connect(now)
+        client = self._client
+        if client is not None and (client.loop(timeout=0.0) != mqtt.MQTT_ERR_SUCCESS or self._silent(now)):
+            self._lost(now)
+        if self._refused:
+            raise LoginRefusedError(f"{self._broker} refuses device login: {self._refused}; check user and password")
+
+    def _connect(self, now: float) -> None:
+        client = mqtt.Client(
+            CallbackAPIVersion.VERSION2, self._client_id, protocol=self._versions[0],
+            clean_session=True if self._versions[0] == mqtt.MQTTv311 else None,
+        )  # fmt: skip
+        client.on_connect, client.on_subscribe = self._connected, self._subscribed
+        client.on_message, client.on_publish = self._message, self._published
+        if self._tls is not None:
+            client.tls_set_context(self._tls)
+        if self._broker.username is not None:
+            client.username_pw_set(self._broker.username, self._broker.password)
+        if (will := self._will()) is not None:
+            client.will_set(*will, qos=1, retain=True)
+        properties = None
+        if self._versions[0] == mqtt.MQTTv5:
+            properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
+            properties.MaximumPacketSize = LARGEST
+        self._welcomed = False
+        try:
+            client.connect(self._broker.host, self._broker.port, KEEPALIVE, properties=properties)
+        except (OSError, ValueError) as error:  # unreachable, unknown name, failed handshake
+            self._later(now, str(error))
+            return
+        self._client, self._welcome_by = client, now + WELCOME
+
+    def _silent(self, now: float) -> bool:
+        return not self._welcomed and now >= self._welcome_by
+
+    def _lost(self, now: float) -> None:
+        _hang_up(self._client)
+        self._client = None
+        if self.up:
+            self.up = False
+            self._on_down()
+        if not self._welcomed and not self._refused and self._versions[0] == mqtt.MQTTv5:
+            self._versions.reverse()  # an older broker: try at once what every broker speaks
+            self._due = now
+        else:
+            if not self._welcomed:
+                self._versions.reverse()
+            self._later(now, "the connection was lost" if self._welcomed else "the broker does not answer")
+
+    def _later(self, now: float, why: str) -> None:
+        pause = self._delays.after(self._attempts, self._chance)
+        self._attempts += 1
+        self._due = now + pause
+        log.log(
+            logging.WARNING if self._attempts == 1 else logging.INFO, "%s: %s; next attempt in %.0f s",
+            self._broker, why, pause,
+        )  # fmt: skip
+
+    def fileno(self) -> int | None:
+        """What to wait on, if connected."""
+        socket = None if self._client is None else self._client.socket()
+        return None if socket is None else int(socket.fileno())
+
+    def wants_write(self) -> bool:
+        """Whether something waits to be sent."""
+        return self._client is not None and self._client.want_write()
+
+    def next_due(self, now: float) -> float:
+        """When to step again if nothing arrives."""
+        if self._client is None:
+            return self._due
+        return now + KEEPALIVE / 6 if self._welcomed else self._welcome_by
+
+    def publish(self, topic: str, payload: bytes, retain: bool = False) -> None:
+        """Send at QoS 1; what gets lost is the caller's to repeat."""
+        if self._client is not None:
+            self._client.publish(topic, payload, qos=1, retain=retain)
+
+    def close(self) -> None:
+        """Say good-bye."""
+        _hang_up(self._client)
+        self._client, self.up = None, False
+
+    # --- callbacks ------------------------------------------------------------------------------------------------
+
+    def _connected(self, client: mqtt.Client, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
+        if reason.is_failure:
+            if reason.value in _REFUSED:
+                self._refused = _REFUSED[reason.value]
+            elif reason.value != _WRONG_VERSION:
+                self._welcomed = True  # it spoke our version, it just cannot serve us now
+                log.warning("%s: %s", self._broker, reason)
+            return
+        self._welcomed = True
+        client.subscribe([(topic, self._qos) for topic in self._topics])
+
+    def _subscribed(self, _client: Any, _data: Any, _mid: int, reasons: list[Any], _properties: Any) -> None:
+        for topic, reason in zip(self._topics, reasons, strict=False):
+            if reason.is_failure:
+                log.error("%s: may not read %s (%s); check the broker's access list", self._broker, topic, reason)
+        self._attempts = 0
+        self.up = True
+        log.info("%s: connected", self._broker)
+        self._on_up()
+
+    def _message(self, _client: Any, _data: Any, message: mqtt.MQTTMessage) -> None:
+        try:
+            self._on_message(message)
+        except Exception:  # one message that nobody foresaw must not end a service that runs for months
+            log.exception("%s: failed on a message of %d bytes", self._broker, len(message.payload))
+
+    def _published(self, _client: Any, _data: Any, _mid: int, reason: Any, _properties: Any) -> None:
+        if reason is not None and reason.is_failure:
+            log.error("%s: may not publish (%s); check the broker's access list", self._broker, reason)
+
+
+def _hang_up(client: mqtt.Client | None) -> None:
+    """Send what waits and a good-bye, without waiting for long."""
+    if client is not None and client.socket() is not None:
+        client.disconnect()
+        for _ in range(50):
+            if client.socket() is None or client.loop(timeout=0.02) != mqtt.MQTT_ERR_SUCCESS:
+                break

@@ -1,0 +1,63 @@
+"""What the state file holds, row by row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from edge_agent.sources.base import START, Position
+
+
+@dataclass(frozen=True)
+class Pin:
+    """A task as this device has accepted it: it never changes under the device."""
+
+    name: str
+    raw: bytes
+    source: str
+    active: tuple[str, ...] | None = None
+    subspace: bytes | None = None
+    stopped: str = ""  # why the device takes no further part
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What a device has learned for a task, and how far into its source it has come."""
+
+    position: Position = START
+    first: int | None = None  # ordinals of the first and last record that count
+    last: int | None = None
+    learned: bytes | None = None
+
+
+@dataclass(frozen=True)
+class LedgerRow:
+    """One release, forever: what was spent on which records."""
+
+    task: str
+    digest: bytes
+    stage: str
+    mechanism: str
+    mu: float  # infinite where nothing is proven
+    epsilon: float  # of the whole task, as claimed
+    delta: float
+    numbers: int  # noisy numbers published; the sampler's error counts for each
+    n: int
+    source: str
+    first: int
+    last: int
+    made: float  # seconds since 1970, by the device's clock
+    report: bytes
+    verdict: str = ""  # what the aggregator said
+    reason: str = ""
+
+
+@dataclass(frozen=True)
+class OutboxRow:
+    """A report that has no receipt yet: these bytes and no others are sent until there is one."""
+
+    report: bytes
+    task: str
+    stage: str
+    topic: str
+    payload: bytes
+    not_before: float

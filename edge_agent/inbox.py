@@ -1,0 +1,72 @@
+"""What a device accepts from the server: everything that arrives is checked against the pinned task."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from fsir.decode import decode
+from fsir.errors import MessageError
+from fsir.messages import LIMITS, Active, Receipt, Subspace
+from fsir.task import Task
+
+
+@lru_cache(maxsize=8)  # a thousand simulated devices read the same task
+def read_task(raw: bytes, name: str) -> Task:
+    """The task published under a name."""
+    if len(raw) > LIMITS["task"]:
+        raise MessageError(f"task of {len(raw)} bytes: at most {LIMITS['task']} are accepted")
+    task = Task.decode(raw)
+    if task.name != name:
+        raise MessageError(f"task {task.name!r} was published under the name {name!r}")
+    return task
+
+
+def read_active(raw: bytes, task: Task) -> tuple[str, ...]:
+    """The names of an active set that the task allows."""
+    active = decode(raw, "active")
+    assert isinstance(active, Active)
+    _check_digest(active.task, task, "active set")
+    if task.screening is None:
+        raise MessageError("active set: the task does not screen")
+    index = {name: j for j, name in enumerate(task.features.names)}
+    if unknown := [name for name in active.features if name not in index]:
+        raise MessageError(f"active set: {unknown[:3]} are not features of the task")
+    if len(active.features) > task.screening.limit:
+        raise MessageError(f"active set of {len(active.features)} features: the task allows {task.screening.limit}")
+    order = [index[name] for name in active.features]
+    if order != sorted(order):
+        raise MessageError("active set: its features are not in the order of the task")
+    return active.features
+
+
+def read_subspace(raw: bytes, task: Task, active: tuple[str, ...] | None) -> Subspace:
+    """A subspace that fits the task and the active set that the device has pinned."""
+    subspace = decode(raw, "subspace")
+    assert isinstance(subspace, Subspace)
+    _check_digest(subspace.task, task, "subspace")
+    if not set(subspace.features) <= set(task.features.names):
+        raise MessageError("subspace: it names features that are not in the task")
+    if active is not None and subspace.features != active:
+        raise MessageError("subspace: its features are not those of the active set that this device has accepted")
+    if task.screening is None and subspace.features != task.features.names:
+        raise MessageError(f"subspace over {len(subspace.features)} features: the task has {task.p}")
+    if task.dimension not in (None, subspace.dimension):
+        raise MessageError(f"subspace of dimension {subspace.dimension}: the task says {task.dimension}")
+    if subspace.classifier is not None and not set(subspace.classifier.classes) <= set(task.response.classes):
+        raise MessageError("subspace: its classifier knows classes that are not in the task")
+    return subspace
+
+
+def read_receipt(raw: bytes, task: Task, device: str) -> Receipt:
+    """The receipt of this device."""
+    receipt = decode(raw, "receipt")
+    assert isinstance(receipt, Receipt)
+    _check_digest(receipt.task, task, "receipt")
+    if receipt.device != device:
+        raise MessageError(f"receipt of device {receipt.device!r} on the topic of {device!r}")
+    return receipt
+
+
+def _check_digest(found: bytes, task: Task, what: str) -> None:
+    if found != task.digest:
+        raise MessageError(f"{what} of another task (digest {found.hex()[:16]}, ours {task.digest.hex()[:16]})")

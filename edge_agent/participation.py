@@ -1,0 +1,237 @@
+"""A device's part in one task that it has accepted: what it learns, and the one report per stage that it makes."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from edge_agent.admission import Feed, cost_of
+from edge_agent.budget import numbers_in
+from edge_agent.entries import LedgerRow, OutboxRow, Pin, Progress
+from edge_agent.errors import StateError
+from edge_agent.learner import MomentsLearner, RowsLearner, moments_of
+from edge_agent.policy import Policy, fresh
+from edge_agent.reporting import report_bytes
+from edge_agent.sources.base import Position, Record
+from edge_agent.state import State
+from fsir.messages import report_id, topic
+from fsir.moments import Moments
+from fsir.noise import Noise
+from fsir.plan import FINAL, SCREENING, Stage, final_stage, first_stage, minimum_size, report_size
+from fsir.task import Task
+
+log = logging.getLogger("fsir.agent")
+
+
+class Participation:
+    """The part of one device in one task; everything that matters is in `state`."""
+
+    def __init__(
+        self, state: State, task: Task, pin: Pin, feed: Feed, policy: Policy, noise: Noise,
+        clock: Callable[[], float], chance: random.Random,
+    ) -> None:  # fmt: skip
+        self.task, self._state, self._feed, self._policy = task, state, feed, policy
+        self._noise, self._clock, self._chance = noise, clock, chance
+        self.active, self.stopped = pin.active, pin.stopped
+        self.made = {row.stage for row in state.ledger(task.digest)}
+        self._size, self._minimum = report_size(task), minimum_size(task)
+        self._same = task.screening is not None and not fresh(task)
+        self._check_source(pin)
+        progress = state.progress(task.name)
+        self.position, self._first, self._last = progress.position, progress.first, progress.last
+        self._dirty = False
+        self.learner = self._learner_from(progress.learned)
+        waits = self._same and self.made == {SCREENING} and not self.stopped
+        if waits and progress.learned is None and not state.kept_count(task.name):
+            self.stop("the records of the first report were forgotten, so that there can be no second one")
+
+    def _check_source(self, pin: Pin) -> None:
+        if pin.source == self._feed.name:
+            return
+        progress = self._state.progress(pin.name)
+        if FINAL not in self.made and (progress.first is not None or SCREENING in self.made):
+            raise StateError(
+                f"task {pin.name!r} has learned from {pin.source}: go on with it, because {self._feed.name} may hold "
+                f"the same records (or give that up: fsir-agent forget --task {pin.name} --unpin)"
+            )
+        self._state.move(pin.name, self._feed.name)
+
+    # --- stages ---------------------------------------------------------------------------------------------------
+
+    def stage(self) -> Stage | None:
+        """The stage whose report comes next; None while there is nothing to do."""
+        if self.stopped or FINAL in self.made:
+            return None
+        if self.task.screening is None:
+            return first_stage(self.task)
+        if self.active is not None:
+            index = {name: j for j, name in enumerate(self.task.features.names)}
+            return final_stage(self.task, tuple(index[name] for name in self.active))
+        return None if SCREENING in self.made else first_stage(self.task)
+
+    def _learner_from(self, learned: bytes | None) -> MomentsLearner | RowsLearner | None:
+        stage = self.stage()
+        if stage is None:
+            return None
+        names = self.task.features.names
+        self._names = tuple(names[j] for j in stage.features)
+        if self._same and stage.name == SCREENING:
+            return RowsLearner(self.task, stage, self._state.kept_count(self.task.name), learned)
+        return MomentsLearner(self.task, stage, learned)
+
+    def _ends_by_deadline(self) -> bool:
+        """Whether the clock decides; a second report about fresh records counts them instead."""
+        return self.task.report.deadline is not None and not (fresh(self.task) and self.active is not None)
+
+    @property
+    def late(self) -> bool:
+        """Whether the deadline has passed."""
+        return self._ends_by_deadline() and self._clock() >= (self.task.report.deadline or 0)
+
+    @property
+    def wants_records(self) -> bool:
+        """Whether the next record would be learned."""
+        return self.learner is not None and self.learner.n < self._size and not self.late
+
+    @property
+    def ready(self) -> bool:
+        """Whether the next report is due. The rule looks at public numbers and the number of records only."""
+        if self.learner is None:
+            return False
+        return (
+            self.late and self.learner.n >= self._minimum if self._ends_by_deadline() else self.learner.n >= self._size
+        )
+
+    # --- records --------------------------------------------------------------------------------------------------
+
+    def learn(self, record: Record) -> bool:
+        """Offer one record; true if it was looked at."""
+        if record.position.ordinal <= self.position.ordinal:
+            return False  # a source that serves several tasks starts where the slowest one is
+        wanted = self.wants_records
+        self.position, self._dirty = record.position, True
+        if not wanted or self.learner is None:
+            return False
+        x, before = record.x, self.learner.n
+        y = x.get(self.task.response.name) if record.y is None else record.y
+        self.learner.learn_one({name: x[name] for name in self._names if name in x}, y)
+        if self.learner.n > before:
+            self._extend(record.position.ordinal, record.position.ordinal)
+        return True
+
+    def learn_many(self, rows: NDArray[np.float64], y: Sequence[Any] | NDArray[Any], first: int | None) -> int:
+        """Offer rows over all features of the task; returns how many were used up."""
+        start, used = self.position.ordinal + 1 if first is None else first, 0
+        if start <= self.position.ordinal:
+            raise StateError(f"record {start} was seen before: the last one was {self.position.ordinal}")
+        while used < len(rows) and self.wants_records and self.learner is not None:
+            take = min(self._size - self.learner.n, len(rows) - used)
+            self.learner.learn_many(rows[used : used + take], y[used : used + take])
+            used += take
+        if used:
+            self._extend(start, start + used - 1)
+            self.position, self._dirty = Position(start + used - 1), True
+        return used
+
+    def _extend(self, first: int, last: int) -> None:
+        self._first, self._last = first if self._first is None else self._first, last
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Records that were not accepted, by reason."""
+        return {} if self.learner is None else self.learner.refused
+
+    def checkpoint(self) -> None:
+        """Commit what was learned together with the position."""
+        if self._dirty:
+            learned, kept = (None, ()) if self.learner is None else (self.learner.learned(), self.learner.take_kept())
+            self._state.save(self.task.name, Progress(self.position, self._first, self._last, learned), kept)
+            self._saved()
+
+    def _saved(self) -> None:
+        self._dirty = False
+        if isinstance(self.learner, RowsLearner):
+            self.learner.stored()
+
+    # --- the active set -------------------------------------------------------------------------------------------
+
+    def take_active(self, features: tuple[str, ...]) -> None:
+        """Pin the first active set. Rows kept so far become moments of its features; others are not needed."""
+        if self.active is not None:
+            if features != self.active:
+                log.warning("%s: another active set was published; the first one stays", self.task.name)
+            return
+        self.checkpoint()
+        name, self.active = self.task.name, features
+        learner = self._learner_from(None)
+        if isinstance(learner, MomentsLearner) and self._same:
+            learner.moments = moments_of(self.task, learner.moments.stage, self._state.kept(name, self.task.p))
+        first, last = (self._first, self._last) if self._same else (None, None)
+        learned = None if learner is None else learner.learned()
+        try:
+            self._state.pin_active(name, features, Progress(self.position, first, last, learned))
+        except BaseException:
+            self.active = None
+            raise
+        self.learner, self._first, self._last = learner, first, last
+        log.info("%s: the active set has %d features", name, len(features))
+
+    # --- reports --------------------------------------------------------------------------------------------------
+
+    def report(self) -> OutboxRow | None:
+        """Make the report that is due: spend, and only then return what may be sent. None if the cap forbids it."""
+        assert self.learner is not None
+        assert self._first is not None
+        assert self._last is not None
+        task, now = self.task, self._clock()
+        moments = self._moments()
+        stage = moments.stage
+        row = LedgerRow(
+            task.name, task.digest, stage.name, stage.mechanism, stage.mu, task.privacy.epsilon, task.privacy.delta,
+            numbers_in(stage), moments.n, self._feed.identity, self._first, self._last, now, b"",
+        )  # fmt: skip
+        ledger = self._state.ledger()
+        if any(other.digest == task.digest and other.stage == stage.name for other in ledger):
+            return self._adopt(stage)
+        spent = [cost_of(other) for other in ledger]
+        if reasons := self._policy.over_budget([cost_of(row)], spent):
+            self.stop("; ".join(reasons))
+            return None
+        raw = report_bytes(task, self._state.device, moments, self._noise)
+        row = LedgerRow(**{**row.__dict__, "report": report_id(raw)})
+        hold = self._chance.uniform(0.0, task.report.max_delay)
+        out = OutboxRow(
+            row.report, task.name, stage.name, topic(task.name, "report", self._state.device), raw, now + hold
+        )
+        keep = self._same and stage.name == SCREENING  # the second report needs the records, and their interval
+        progress = Progress(self.position, self._first if keep else None, self._last if keep else None)
+        self._state.record_report(row, out, progress, self.learner.take_kept(), drop_kept=not keep)
+        self._saved()
+        self.made.add(stage.name)
+        self.learner, self._first, self._last = None, progress.first, progress.last
+        log.info("%s: %s report made from %d records, mu = %.4g", task.name, stage.name, moments.n, stage.mu)
+        return out
+
+    def _adopt(self, stage: Stage) -> OutboxRow | None:
+        """The disk has a report whose commit it denied: it is the one and only."""
+        self.made.add(stage.name)
+        self.learner = None
+        return next((row for row in self._state.outbox(self.task.name) if row.stage == stage.name), None)
+
+    def _moments(self) -> Moments:
+        if isinstance(self.learner, RowsLearner):
+            self.checkpoint()
+            return moments_of(self.task, first_stage(self.task), self._state.kept(self.task.name, self.task.p))
+        assert self.learner is not None
+        return self.learner.moments
+
+    def stop(self, reason: str) -> None:
+        """Take no further part."""
+        self._state.stop(self.task.name, reason)
+        self.stopped, self.learner = reason, None
+        log.error("%s: takes no further part: %s", self.task.name, reason)

@@ -1,0 +1,28 @@
+"""What a device is doing in a task."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import StrEnum
+
+from fsir.plan import FINAL, SCREENING
+
+
+class Phase(StrEnum):
+    """Where a device stands in a task."""
+
+    WAITING = "waiting for the task"
+    LEARNING = "learning"
+    SCREENED = "waiting for the active set"
+    REPORTED = "waiting for the receipt"
+    SERVING = "serving"
+    STOPPED = "stopped"
+
+    @classmethod
+    def of(cls, made: Collection[str], active: bool, pending: int, stopped: str) -> Phase:
+        """The phase of an accepted task: reports made, whether the active set is known, reports without receipt."""
+        if stopped:
+            return cls.STOPPED
+        if FINAL in made:
+            return cls.REPORTED if pending else cls.SERVING
+        return cls.SCREENED if SCREENING in made and not active else cls.LEARNING

@@ -1,0 +1,41 @@
+"""What a receipt means for a device: its own report was answered, or somebody else's was counted under its name."""
+
+from __future__ import annotations
+
+import logging
+
+from edge_agent.outbox import Outbox
+from edge_agent.state import State
+from fsir.messages import Receipt
+
+log = logging.getLogger("fsir.agent")
+
+
+def settle(state: State, outbox: Outbox, receipt: Receipt, name: str) -> str:
+    """Clear what was answered. Returns why the device must take no further part, or nothing."""
+    ours = {row.stage: row for row in state.ledger(receipt.task)}
+    strange = ""
+    for stage, verdict in receipt.verdicts.items():
+        row = ours.get(stage)
+        if row is not None and row.report == verdict.report:
+            if row.report in outbox:
+                state.settle(row.report, verdict.status, verdict.reason)
+                outbox.remove(row.report)
+                level = logging.WARNING if verdict.status == "refused" else logging.INFO
+                log.log(level, "%s: %s report %s %s", name, stage, verdict.status, verdict.reason)
+        elif row is None or verdict.status != "refused":  # a stranger's refused report does not concern us
+            strange = stage
+    if strange:
+        return _give_up(state, outbox, name, strange)
+    return ""
+
+
+def _give_up(state: State, outbox: Outbox, name: str, stage: str) -> str:
+    """There is a report that this state did not make: its budget may be spent, so nothing more may leave."""
+    for waiting in state.outbox(name):
+        state.settle(waiting.report, "refused", "another report was counted under this device's name")
+        outbox.remove(waiting.report)
+    return (
+        f"the aggregator has a {stage} report of device {state.device!r} that this state directory did not make. If "
+        "the directory is new or restored, bring the original back; a new device needs a new name"
+    )

@@ -1,0 +1,22 @@
+"""From moments to the bytes of a report. The only place where noise is drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from fsir.messages import Report, encode
+from fsir.moments import Moments
+from fsir.noise import Noise
+from fsir.plan import SCREENING
+from fsir.release import Totals, release
+from fsir.screening import private_votes
+from fsir.task import Task
+
+
+def report_bytes(task: Task, device: str, moments: Moments, noise: Noise) -> bytes:
+    """The report of one stage. Each call draws new noise: call it once, and keep what it returns."""
+    stage, released = moments.stage, release(moments, noise.for_stage(moments.stage.name))
+    if stage.name == SCREENING and task.screening is not None and task.screening.method == "votes":
+        votes = private_votes(released, Totals(stage), task.screening.threshold)
+        return encode(Report(task.digest, device, stage.name, released.n, votes=votes.astype(np.bool_)))
+    return encode(Report(task.digest, device, stage.name, released.n, blocks=released.blocks))

@@ -1,0 +1,189 @@
+"""The loop that joins source, agents, broker and output: one thread, no waiting anywhere but in `select`."""
+
+from __future__ import annotations
+
+import logging
+import os
+import select
+import signal
+import time
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from paho.mqtt.client import MQTTMessage
+
+from edge_agent.agent import Agent, Phase
+from edge_agent.connection import Broker, Connection
+from edge_agent.errors import StorageError
+from edge_agent.output import Output
+from edge_agent.sources.base import Position, Record, Source
+from edge_agent.state import State
+
+log = logging.getLogger("fsir.run")
+BATCH = 64  # records between two looks at the broker
+LONGEST_WAIT = 60.0
+
+DONE, TOO_FEW = 0, 3  # exit codes
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How long to run, and how often to save."""
+
+    once: bool = False  # leave when every task has its receipt
+    checkpoint_seconds: float = 5.0
+
+
+class Runner:
+    """Runs the agents of one device until the source ends or someone says stop."""
+
+    def __init__(
+        self, agents: list[Agent], state: State, broker: Broker, source: Source, output: Output, manner: Manner
+    ) -> None:
+        self._agents, self._source, self._output, self._manner = agents, source, output, manner
+        self._topics = {topic: agent for agent in agents for topic in agent.subscriptions()}
+        self._connection = Connection(
+            broker, f"fsir-agent-{state.device}", list(self._topics), self._receive,
+            on_up=self._up, on_down=self._down, will=self._last_will,
+        )  # fmt: skip
+        self._waiting: deque[Record] = deque()
+        self._learned = False
+        self._saved_at = time.monotonic()
+        self._leaving = False
+        self._wake_read, self._wake_write = os.pipe()
+        source.resume(self._start(state))
+
+    def _start(self, state: State) -> Position:
+        """Where the slowest task is; a source that cannot go back only numbers on."""
+        if not self._source.replayable:
+            return state.last_position(self._source.name)
+        return min((state.position(agent.name, self._source.name) for agent in self._agents), key=lambda p: p.ordinal)
+
+    # --- the broker -----------------------------------------------------------------------------------------------
+
+    def _receive(self, message: MQTTMessage) -> None:
+        if (agent := self._topics.get(message.topic)) is not None:
+            agent.receive(message.topic, bytes(message.payload), message.retain)
+
+    def _up(self) -> None:
+        for agent in self._agents:
+            agent.connected(time.monotonic())
+
+    def _down(self) -> None:
+        for agent in self._agents:
+            agent.disconnected()
+
+    def _last_will(self) -> tuple[str, bytes] | None:
+        found = [message for agent in self._agents if (message := agent.presence(False)) is not None]
+        return (found[0].topic, found[0].payload) if found else None
+
+    # --- the loop -------------------------------------------------------------------------------------------------
+
+    def run(self) -> int:
+        """Run until done; returns the exit code."""
+        handlers = {which: signal.signal(which, self._stop) for which in (signal.SIGTERM, signal.SIGINT)}
+        os.set_blocking(self._wake_write, False)
+        previous = signal.set_wakeup_fd(self._wake_write)  # so that a signal ends `select` at once
+        try:
+            self._step()
+            while not self._leaving and not self._finished():
+                self._wait()
+                self._step()
+            return TOO_FEW if self._too_few() and not self._leaving else DONE
+        finally:
+            self._leave()
+            signal.set_wakeup_fd(previous)
+            for which, handler in handlers.items():
+                signal.signal(which, handler)
+
+    def _stop(self, number: int, _frame: Any) -> None:
+        log.info("%s: saving and leaving", signal.Signals(number).name)
+        self._leaving = True
+
+    def _step(self) -> None:
+        self._connection.step(time.monotonic())
+        self._feed()
+        now = time.monotonic()
+        for agent in self._agents:
+            for message in agent.outgoing(now):
+                self._connection.publish(message.topic, message.payload, message.retain)
+        if now - self._saved_at >= self._manner.checkpoint_seconds:
+            self._checkpoint(now)
+
+    def _feed(self) -> None:
+        if not self._waiting:
+            self._waiting.extend(self._source.poll(BATCH))
+        for _ in range(len(self._waiting)):
+            if self._source.replayable and not self._wanted():
+                return  # a file can wait until there is a use for its records
+            record = self._waiting.popleft()
+            for agent in self._agents:
+                if agent.learn(record) and not self._learned:
+                    self._learned = True
+                    log.info("%s: first record learned", agent.name)
+                if (served := agent.serve(record)) is not None:
+                    self._output.write(served)
+        self._output.flush()
+
+    def _wanted(self) -> bool:
+        return any(agent.wants_records or agent.serving for agent in self._agents)
+
+    def _checkpoint(self, now: float) -> None:
+        self._saved_at = now
+        try:
+            for agent in self._agents:
+                agent.checkpoint()
+        except StorageError as error:
+            log.error("%s", error)
+
+    def _wait(self) -> None:
+        now = time.monotonic()
+        moments = [now + LONGEST_WAIT, self._connection.next_due(now), self._saved_at + self._manner.checkpoint_seconds]
+        moments += [due for agent in self._agents if (due := agent.next_due(now)) is not None]
+        readers = [self._wake_read]
+        if not self._waiting and not self._source.ended:
+            moments.append(now + self._source.delay())
+            if (descriptor := self._source.fileno()) is not None:
+                readers.append(descriptor)
+        elif self._waiting and (self._wanted() or not self._source.replayable):
+            return
+        if (descriptor := self._connection.fileno()) is not None:
+            readers.append(descriptor)
+        writers = [descriptor] if descriptor is not None and self._connection.wants_write() else []
+        ready, _, _ = select.select(readers, writers, [], max(0.0, min(moments) - now))
+        if self._wake_read in ready:
+            os.read(self._wake_read, 64)
+
+    # --- the end --------------------------------------------------------------------------------------------------
+
+    def _finished(self) -> bool:
+        """Whether nothing more can happen."""
+        settled = all(agent.phase in (Phase.SERVING, Phase.STOPPED) for agent in self._agents)
+        if self._manner.once and settled:
+            return True
+        return self._source.ended and not self._waiting and (settled or self._too_few())
+
+    def _too_few(self) -> bool:
+        """Whether the source has ended before some task had its records, and no deadline will come."""
+        if not self._source.ended or self._waiting or any(agent.pending for agent in self._agents):
+            return False
+        learning = [agent for agent in self._agents if agent.phase is Phase.LEARNING]
+        if not learning or any(agent.phase is Phase.SCREENED for agent in self._agents):
+            return False
+        return all(agent.wants_records and agent.task is not None and agent.task.report.deadline is None
+                   for agent in learning)  # fmt: skip
+
+    def _leave(self) -> None:
+        for agent in self._agents:
+            if agent.phase is Phase.LEARNING:
+                log.info("%s: %d records learned so far", agent.name, agent.n)
+        self._checkpoint(time.monotonic())
+        for agent in self._agents:
+            if self._connection.up and (message := agent.presence(False)) is not None:
+                self._connection.publish(message.topic, message.payload, message.retain)
+        self._connection.close()
+        self._source.close()
+        self._output.close()
+        os.close(self._wake_read)
+        os.close(self._wake_write)

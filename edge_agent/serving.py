@@ -1,0 +1,36 @@
+"""What the owner gets back: each record in a few numbers, and its class where the subspace tells classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from fsir.messages import Subspace
+from fsir.project import Projector
+from fsir.task import Task
+
+
+class Server:
+    """Uses one subspace on the records of this device."""
+
+    def __init__(self, task: Task, subspace: Subspace) -> None:
+        self._task = task.name
+        self.subspace = subspace
+        self._projector = Projector(task, subspace)
+
+    def serve(self, x: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Coordinates and class of a record; None if it lacks a feature or holds something else than numbers."""
+        try:
+            row = np.array([[x[name] for name in self.subspace.features]], dtype=np.float64)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return None
+        if not np.isfinite(row).all():
+            return None
+        z = self._projector.project(row)[0]
+        found: dict[str, Any] = {"task": self._task, "version": self.subspace.version, "z": z.tolist()}
+        if self.subspace.classifier is not None:
+            classes, chances = self._projector.classify(row)
+            found |= {"class": classes[0], "confidence": round(float(chances[0]), 6)}
+        return found

@@ -1,0 +1,94 @@
+"""The samples of one three-axis sensor that undecided windows still need, and what can be wrong with them.
+
+Positions are times in cells of the public 50 Hz grid: cell c is the time from c/50 to (c+1)/50 s since the epoch.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+RATE = 50
+# Two lost samples in a row, or a hiccup as long, are bridged by interpolation; more is a stall.
+MAX_GAP = 0.06
+# Of the samples that 50 Hz would give. A slower sensor has no content up to 20 Hz to speak of.
+MIN_SHARE = 0.9
+# No sensor at rest gives the very same triple for so long: its noise is larger than its last bit.
+MAX_SAME = 0.125
+# A clipped peak has lost its height; sensors clip a little below their nominal range.
+FULL_SCALE = 0.995
+
+
+class Track:
+    """Samples with rising positions; the caller keeps them rising."""
+
+    def __init__(self) -> None:
+        self.clear()
+
+    def clear(self) -> None:
+        self.positions: Array = np.empty(0)
+        self.values: Array = np.empty((0, 3))
+        self.last = -np.inf
+        self._last_value: Array = np.full(3, np.nan)
+
+    def repeats(self, position: float, value: Array) -> bool:
+        """Is this sample the last one once more, as a redelivered message brings it?"""
+        return position == self.last and np.array_equal(value, self._last_value, equal_nan=True)
+
+    def append(self, positions: Array, values: Array) -> None:
+        self.positions = np.concatenate([self.positions, positions])
+        self.values = np.concatenate([self.values, values])
+        self.last, self._last_value = float(positions[-1]), values[-1].copy()
+
+    def forget(self, before: int) -> None:
+        """Drop what lies before a cell; the copies let go of the memory."""
+        if keep := int(np.searchsorted(self.positions, before)):
+            self.positions, self.values = self.positions[keep:].copy(), self.values[keep:].copy()
+
+    def cut(self, first: int, cells: int) -> tuple[Array, Array]:
+        """Samples in `cells` cells from `first` on, with positions counted from `first`."""
+        low, high = np.searchsorted(self.positions, (first, first + cells))
+        return self.positions[low:high] - first, self.values[low:high]
+
+
+def timing_fault(positions: Array, cells: int) -> str | None:
+    """Why these samples don't cover the cells, if they don't."""
+    if not len(positions) or np.diff(positions, prepend=0.0, append=float(cells)).max() > MAX_GAP * RATE:
+        return "gap"
+    return "sparse" if len(positions) < MIN_SHARE * cells else None
+
+
+def value_fault(positions: Array, values: Array, full_scale: float) -> str | None:
+    """Why these readings can't be believed, if they can't."""
+    if not np.isfinite(values).all():
+        return "not finite"
+    if np.abs(values).max() >= FULL_SCALE * full_scale:
+        return "saturated"
+    changed = np.flatnonzero((values[1:] != values[:-1]).any(axis=1)) + 1
+    first, last = np.append(0, changed), np.append(changed, len(values)) - 1
+    return "stuck" if (positions[last] - positions[first]).max() > MAX_SAME * RATE else None
+
+
+def to_grid(positions: Array, values: Array, cells: int) -> Array:
+    """Values at the centres of the cells: samples that share a cell are averaged, then joined by cubic curves.
+
+    Straight lines would lose a fifth of what moves at 10 Hz if the sensor ticks halfway between the centres, and
+    nothing if it ticks on them. The slope at a sample is that between its neighbours: jitter can't make it steep.
+    """
+    cell = np.minimum(positions.astype(np.intp), cells - 1)
+    count = np.bincount(cell, minlength=cells)
+    held = np.flatnonzero(count)
+    x = np.bincount(cell, positions, cells)[held] / count[held]
+    y = np.stack([np.bincount(cell, column, cells)[held] / count[held] for column in values.T], axis=1)
+    slope = np.gradient(y, axis=0) / np.gradient(x)[:, None]
+    # Before the first sample and after the last the value is held: a curve would be a guess.
+    at = np.clip(np.arange(cells) + 0.5, x[0], x[-1])
+    left = np.clip(np.searchsorted(x, at, side="right") - 1, 0, len(x) - 2)
+    width = np.diff(x)[left]
+    t = ((at - x[left]) / width)[:, None]
+    tangent = width[:, None] * ((1 - t) * slope[left] - t * slope[left + 1])
+    step = y[left + 1] - y[left]
+    curved: Array = y[left] + t * step + t * (1 - t) * (tangent - (1 - 2 * t) * step)
+    return curved

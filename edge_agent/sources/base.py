@@ -1,0 +1,86 @@
+"""What a source of records is, so that others can add one.
+
+A source is a class found by its scheme: `csv:FILE` asks for the scheme `csv`. Schemes of other packages are entry
+points of the group `fsir.sources` that name a callable `(rest, options) -> Source`.
+
+The one duty of a source: no record twice. Each record has an ordinal that no other record of the same source ever has,
+and rises. A source that can go back (a file) is `replayable`: `resume` continues right behind the position given. A
+source that cannot (standard input, a sensor) numbers on from there: records that were read and not saved are lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from edge_agent.connection import Broker
+
+ENTRY_POINTS = "fsir.sources"
+
+
+@dataclass(frozen=True, slots=True)
+class Position:
+    """Where a record stands in its source: its number, and what the source needs to find it again."""
+
+    ordinal: int
+    cursor: Any = None  # plain JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One record: raw values by name, and the response unless it is one of the values."""
+
+    position: Position
+    x: Mapping[str, Any]
+    y: Any = None
+
+
+@dataclass(frozen=True)
+class Options:
+    """What the owner said about the source; each source takes what concerns it."""
+
+    follow: bool = False  # wait for more at the end of a file
+    time_column: str | None = None  # replay at the speed at which this column was recorded ...
+    speed: float | None = None  # ... times this
+    record_id: str | None = None  # the value that tells a repeated reading from a new one
+    broker: Broker | None = None  # where the sensors publish
+
+
+class Source(Protocol):
+    """A stream of records, polled without waiting."""
+
+    @property
+    def name(self) -> str:
+        """What the owner gave as the source, in a form that stays the same from run to run."""
+
+    @property
+    def stream(self) -> str:
+        """Identifies the records for the ledger: equal ordinals of one stream are one record. Usually the name."""
+
+    @property
+    def replayable(self) -> bool:
+        """Whether records that are not read now can be read later."""
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing more will come."""
+
+    def resume(self, after: Position) -> None:
+        """Continue behind a position; called once, before the first poll."""
+
+    def poll(self, limit: int) -> list[Record]:
+        """Up to `limit` records that are there now."""
+
+    def fileno(self) -> int | None:
+        """What to wait on for more, or None: ask again after `delay`."""
+
+    def delay(self) -> float:
+        """Seconds until another poll is worth it."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""
+
+
+START = Position(-1)

@@ -1,0 +1,153 @@
+"""`jsonl:FILE` and `jsonl:-`: one JSON object per line. Values in nested objects are named by dotted paths."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import deque
+from typing import Any
+
+from edge_agent.sources.base import Options, Position, Record, Source
+from edge_agent.sources.lines import LONGEST, LineFile
+
+_DEEPEST = 8
+_CHUNK = 65536
+
+
+def values_of(text: bytes | bytearray | str) -> dict[str, Any]:
+    """The values of a JSON object, `{"a": {"b": 1}}` as `a.b`; empty for anything else, which the agent refuses."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    if not any(isinstance(value, dict | list) for value in found.values()):
+        return found
+    flat: dict[str, Any] = {}
+    _flatten(found, "", flat, _DEEPEST)
+    return flat
+
+
+def _flatten(value: Any, path: str, flat: dict[str, Any], depth: int) -> None:
+    if isinstance(value, dict) and depth:
+        for key, entry in value.items():
+            _flatten(entry, f"{path}.{key}" if path else key, flat, depth - 1)
+    elif isinstance(value, list) and depth:
+        for index, entry in enumerate(value):
+            _flatten(entry, f"{path}.{index}", flat, depth - 1)
+    else:
+        flat[path] = value
+
+
+def open_jsonl(rest: str, options: Options) -> Source:
+    """A file, or standard input."""
+    return StandardInput() if rest == "-" else JsonlFile(rest, options)
+
+
+class JsonlFile:
+    """Records of a file with one JSON object per line, also of one that grows (`--follow`)."""
+
+    replayable = True
+
+    def __init__(self, rest: str, options: Options) -> None:
+        self._lines = LineFile(rest, options.follow)
+        self.name = f"jsonl:{self._lines.path}"
+        self._ordinal = -1
+
+    @property
+    def stream(self) -> str:
+        """A file is what it is."""
+        return self.name
+
+    @property
+    def ended(self) -> bool:
+        """Whether the end was reached and nobody follows it."""
+        return self._lines.ended
+
+    def resume(self, after: Position) -> None:
+        """Go on behind a record."""
+        if after.cursor is not None:
+            self._lines.resume(after.cursor)
+            self._ordinal = after.ordinal
+
+    def poll(self, limit: int) -> list[Record]:
+        """Up to `limit` records that are there now."""
+        records = []
+        for text, cursor in self._lines.read(limit):
+            self._ordinal += 1
+            records.append(Record(Position(self._ordinal, cursor), values_of(text)))
+        return records
+
+    def fileno(self) -> int | None:
+        """A file is always ready."""
+        return None
+
+    def delay(self) -> float:
+        """How long to wait at the end of a file that grows."""
+        return self._lines.delay()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._lines.close()
+
+
+class StandardInput:
+    """Records from a pipe. Nobody can go back in it: after a crash what was read and not saved is lost."""
+
+    replayable = False
+    name = "jsonl:-"
+
+    def __init__(self, descriptor: int = 0) -> None:
+        self._descriptor = descriptor
+        os.set_blocking(descriptor, False)
+        self._ordinal = -1
+        self._partial = b""
+        self._lines: deque[bytes] = deque()
+        self._closed = False
+        # Nobody knows whether a pipe brings what an earlier one brought: the ledger takes it for the same data.
+        self.stream = f"{self.name}#{os.urandom(4).hex()}"
+
+    @property
+    def ended(self) -> bool:
+        """Whether the writer has closed the pipe and everything was handed out."""
+        return self._closed and not self._lines
+
+    def resume(self, after: Position) -> None:
+        """Number on: an ordinal that was used is never used again."""
+        self._ordinal = after.ordinal
+
+    def poll(self, limit: int) -> list[Record]:
+        """Up to `limit` records that are there now."""
+        if not self._lines and not self._closed:
+            self._read()
+        records: list[Record] = []
+        while self._lines and len(records) < limit:
+            self._ordinal += 1
+            records.append(Record(Position(self._ordinal), values_of(self._lines.popleft())))
+        return records
+
+    def _read(self) -> None:
+        try:
+            chunk = os.read(self._descriptor, _CHUNK)
+        except BlockingIOError:
+            return
+        self._closed = not chunk
+        *lines, self._partial = (self._partial + chunk).split(b"\n")
+        if self._closed and self._partial:
+            lines.append(self._partial)
+        if len(self._partial) > LONGEST:  # not lines at all: do not fill the memory with it
+            self._partial = b""
+        self._lines.extend(line for line in lines if line.strip())
+
+    def fileno(self) -> int | None:
+        """What to wait on."""
+        return None if self._lines or self._closed else self._descriptor
+
+    def delay(self) -> float:
+        """At once while lines wait, else when something arrives."""
+        return 0.0 if self._lines else 3600.0
+
+    def close(self) -> None:
+        """Standard input is not ours to close, but others that share it expect it to block."""
+        os.set_blocking(self._descriptor, True)

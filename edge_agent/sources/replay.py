@@ -1,0 +1,86 @@
+"""Replay at the speed at which records were made: a record is handed out when its time has come."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from edge_agent.sources.base import Position, Record, Source
+
+
+def seconds_of(value: Any) -> float | None:
+    """A time in seconds, from a number or an ISO 8601 text; None if it is neither."""
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        pass
+    try:
+        return datetime.fromisoformat(str(value)).timestamp()
+    except ValueError:
+        return None
+
+
+class Paced:
+    """Another source, slowed down to `speed` times the pace of its time column."""
+
+    def __init__(self, source: Source, column: str, speed: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._source, self._column, self._speed, self._clock = source, column, speed, clock
+        self._waiting: deque[Record] = deque()
+        self._start: tuple[float, float] | None = None  # (clock, time of the first record)
+
+    @property
+    def name(self) -> str:
+        """The name of the source itself: its records are the same at any speed."""
+        return self._source.name
+
+    @property
+    def stream(self) -> str:
+        """As the source itself."""
+        return self._source.stream
+
+    @property
+    def replayable(self) -> bool:
+        """As the source itself."""
+        return self._source.replayable
+
+    @property
+    def ended(self) -> bool:
+        """Whether everything has been handed out."""
+        return self._source.ended and not self._waiting
+
+    def resume(self, after: Position) -> None:
+        """Go on behind a record; its pace starts anew."""
+        self._source.resume(after)
+
+    def poll(self, limit: int) -> list[Record]:
+        """The records whose time has come."""
+        if not self._waiting:
+            self._waiting.extend(self._source.poll(limit))
+        found: list[Record] = []
+        while self._waiting and len(found) < limit and self._until(self._waiting[0]) <= 0.0:
+            found.append(self._waiting.popleft())
+        return found
+
+    def _until(self, record: Record) -> float:
+        moment = seconds_of(record.x.get(self._column))
+        if moment is None:
+            return 0.0  # a record without a time is not held back
+        if self._start is None:
+            self._start = (self._clock(), moment)
+        begun, first = self._start
+        return begun + (moment - first) / self._speed - self._clock()
+
+    def fileno(self) -> int | None:
+        """What to wait on, while nothing waits here."""
+        return None if self._waiting else self._source.fileno()
+
+    def delay(self) -> float:
+        """Until the next record is due."""
+        return max(0.0, self._until(self._waiting[0])) if self._waiting else self._source.delay()
+
+    def close(self) -> None:
+        """Close the source."""
+        self._source.close()

@@ -1,0 +1,119 @@
+"""The file under the state: opened with care, locked for one agent, written all or nothing."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from edge_agent.errors import StateError, StorageError
+
+FILE = "agent.sqlite"
+_WAIT = 30.0  # seconds, for someone who reads the status just now
+# EXTRA also syncs the directory: without it a power cut could undo the commit of a report that was sent, and the device
+# would draw its noise again. What is deleted is overwritten: it may be somebody's records.
+_SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "secure_delete = ON", "cache_size = -512")
+
+
+class Storage:
+    """One SQLite file in a directory that no other agent uses; in memory if there is no directory."""
+
+    def __init__(self, directory: Path | None, read_only: bool = False) -> None:
+        self.where = "memory" if directory is None else str(directory)
+        self._lock: int | None = None
+        if directory is None:
+            self._db = sqlite3.connect(":memory:", isolation_level=None)
+        elif read_only:
+            self._db = _open_read_only(directory / FILE)
+        else:
+            self._lock = _locked(directory)
+            try:
+                self._db = _open(directory / FILE)
+            except BaseException:
+                os.close(self._lock)
+                raise
+
+    def close(self) -> None:
+        """Let go of the file and of the lock."""
+        self._db.close()
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing; whatever the disk refuses is a `StorageError`."""
+        with self._translated():
+            self._db.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._db.execute("COMMIT")
+            except BaseException:
+                if self._db.in_transaction:
+                    self._db.execute("ROLLBACK")
+                raise
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.IntegrityError as error:
+            raise StateError(f"{self.where}: the state holds this already: {error}") from error
+        except sqlite3.Error as error:
+            raise StorageError(f"{self.where}: {error}; nothing was spent. Make room, or mend the disk") from error
+
+    def run(self, statement: str, *values: Any) -> None:
+        """Execute a statement."""
+        with self._translated():
+            self._db.execute(statement, values)
+
+    def run_many(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
+        """Execute a statement for each row."""
+        with self._translated():
+            self._db.executemany(statement, rows)
+
+    def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
+        """Everything that a query finds."""
+        with self._translated():
+            return self._db.execute(query, values).fetchall()
+
+    def each(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
+        """What a query finds, one row at a time."""
+        with self._translated():
+            yield from self._db.execute(query, values)
+
+
+def _locked(directory: Path) -> int:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        lock = os.open(directory, os.O_RDONLY)
+    except OSError as error:
+        raise StateError(f"state directory {directory}: {error.strerror}; give a directory of your own") from error
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # goes with the process, however it ends
+    except OSError:
+        os.close(lock)
+        raise StateError(f"another agent is using {directory}: stop it, or give this one its own directory") from None
+    return lock
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+        path.chmod(0o600)
+        db = sqlite3.connect(path, isolation_level=None, timeout=_WAIT)
+        for setting in _SETTINGS:
+            db.execute(f"PRAGMA {setting}").fetchall()
+    except (OSError, sqlite3.Error) as error:
+        raise StateError(f"state file {path}: {error}; check its owner and the disk, or use another one") from error
+    return db
+
+
+def _open_read_only(path: Path) -> sqlite3.Connection:
+    if not path.exists():
+        raise StateError(f"there is no state file {path}: has an agent run with this --state?")
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=_WAIT)

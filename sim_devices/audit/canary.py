@@ -1,0 +1,94 @@
+"""Two streams that differ in a canary, and what the public formulas predict about their reports."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsir import plan
+from fsir.decode import decode
+from fsir.messages import Report
+from fsir.moments import Moments
+from fsir.release import release
+from fsir.task import Task
+from sim_devices.audit.mechanisms import Tap
+
+Rows = NDArray[np.float64]
+Vector = NDArray[np.float64]
+Stream = tuple[Rows, Sequence[Any]]  # records and responses
+
+
+@dataclass(frozen=True, eq=False)
+class Streams:
+    """Two streams that differ in one unit of records."""
+
+    first: Stream
+    second: Stream
+
+
+def canary(task: Task, n: int) -> Streams:
+    """n records at the centre; one unit of them on the clip, or on the clip elsewhere and in another slice.
+
+    The two are orthogonal (for an even number of features) and as long as the clip allows: with the counts this is
+    all that theorem 1 allows.
+    """
+    p, unit = task.p, task.privacy.unit_records
+    centre, scale = np.array(task.features.centre), np.array(task.features.scale)
+    reach = min(task.clip.truncate, task.clip.norm / math.sqrt(p))
+    labels: list[Any] = list(task.response.classes)
+    if not labels:
+        labels = [*task.response.cuts, task.response.cuts[-1] + 1.0]  # one response of each interval
+    streams: list[Stream] = []
+    for corner, label in zip((np.ones(p), np.where(np.arange(p) % 2, -1.0, 1.0)), labels[:2], strict=True):
+        X, y = np.tile(centre, (n, 1)), [labels[k % len(labels)] for k in range(n)]
+        X[:unit], y[:unit] = centre + scale * reach * corner, [label] * unit
+        streams.append((X, y))
+    return Streams(*streams)
+
+
+def reports_of(messages: Sequence[bytes]) -> list[Report]:
+    """The reports among published messages."""
+    return [report for raw in messages if isinstance(report := decode(raw, "report"), Report)]
+
+
+def vector(task: Task, messages: Sequence[bytes]) -> Vector:
+    """All numbers in the reports, in standard deviations of the noise that each should have."""
+    parts: list[Vector] = []
+    for report in reports_of(messages):
+        if report.votes is not None:
+            parts.append(report.votes.astype(np.float64).reshape(-1))
+            continue
+        for block, values in zip(stage_named(task, report.stage).blocks, report.blocks, strict=True):
+            parts.append(values.astype(np.float64) * (block.worth / block.sd))
+    return np.concatenate(parts)
+
+
+def predicted(task: Task, messages: Sequence[bytes], streams: Streams) -> Vector:
+    """By how much the numbers of such messages should differ between the streams, in the same units."""
+    parts: list[Vector] = []
+    for report in reports_of(messages):
+        stage = stage_named(task, report.stage)
+        if report.votes is not None:
+            parts.append(np.zeros(report.votes.size))
+            continue
+        taps = Tap(), Tap()
+        for tap, (X, y) in zip(taps, (streams.first, streams.second), strict=True):
+            moments = Moments(task, stage)
+            moments.learn_many(X[:, list(stage.features)], np.asarray(y))
+            release(moments, tap)
+        pairs = zip(taps[0].values, taps[1].values, taps[0].sds, strict=True)
+        parts += [(first - second) / sd for first, second, sd in pairs]
+    return np.concatenate(parts)
+
+
+def stage_named(task: Task, name: str) -> plan.Stage:
+    """The stage of a report; the final one is about the features that `shipped` makes the active set."""
+    first = plan.first_stage(task)
+    if first.name == name or task.screening is None:
+        return first
+    return plan.final_stage(task, tuple(range(task.screening.limit)))

@@ -1,0 +1,85 @@
+"""What an audit found, and the exact binomial bound under every Monte Carlo figure."""
+
+from __future__ import annotations
+
+import math
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.stats import beta
+
+CONFIDENCE = 0.999
+
+
+def at_least(hits: int, trials: int, confidence: float = CONFIDENCE) -> float:
+    """Clopper and Pearson's lower bound on a probability."""
+    return 0.0 if hits == 0 else float(beta.ppf(1.0 - confidence, hits, trials - hits + 1))
+
+
+def at_most(hits: int, trials: int, confidence: float = CONFIDENCE) -> float:
+    """Clopper and Pearson's upper bound on a probability."""
+    return 1.0 if hits == trials else float(beta.ppf(confidence, hits + 1, trials - hits))
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A lower bound on the true epsilon at the claimed delta, and on the true delta at the claimed epsilon."""
+
+    epsilon: float
+    delta: float
+    confidence: float  # 1 where it is exact
+    method: str
+
+
+def best(*bounds: Bound) -> Bound:
+    """The sharpest of several bounds."""
+    return max(bounds, key=lambda bound: bound.epsilon)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A claim, and what the audit has against it."""
+
+    mechanism: str
+    pair: str
+    epsilon: float
+    delta: float
+    bound: Bound
+    note: str = ""
+
+    @property
+    def violated(self) -> bool:
+        """Whether the claim is refuted."""
+        return self.bound.epsilon > self.epsilon
+
+    @property
+    def verdict(self) -> str:
+        """`violated`, or `consistent`: nothing was found, which is not a proof."""
+        return "violated" if self.violated else "consistent"
+
+    def table(self) -> dict[str, Any]:
+        """For programs. JSON has no infinity: the largest float stands for it."""
+        largest = sys.float_info.max
+        return {
+            "mechanism": self.mechanism,
+            "pair": self.pair,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "verdict": self.verdict,
+            "epsilon_lower_bound": min(self.bound.epsilon, largest),
+            "delta_lower_bound": self.bound.delta,
+            "confidence": self.bound.confidence,
+            "method": self.bound.method,
+            "note": self.note,
+        }
+
+    def line(self) -> str:
+        """For people."""
+        found = "infinite" if math.isinf(self.bound.epsilon) else f"{self.bound.epsilon:.4g}"
+        how = "exact" if self.bound.confidence == 1.0 else f"{100 * self.bound.confidence:g}% confidence"
+        return (
+            f"{self.verdict.upper()}: {self.mechanism} on {self.pair} claims epsilon {self.epsilon:g} at delta "
+            f"{self.delta:.3g}; it is at least {found} ({how}, {self.bound.method})"
+            + (f". {self.note}" if self.note else "")
+        )

@@ -1,0 +1,70 @@
+"""The law of what a mechanism publishes, given the data: Gaussian, or a certain value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Matrix = NDArray[np.float64]
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Gaussian:
+    """Independent columns, each with covariance `basis diag(variances) basis^T`; no basis: the coordinate axes."""
+
+    mean: Matrix  # k x columns
+    variances: Vector  # k
+    basis: Matrix | None = None  # k x k, orthonormal
+
+    def variance_along(self, direction: Vector) -> float:
+        """The variance of one column along a unit vector."""
+        along = direction if self.basis is None else self.basis.T @ direction
+        return float(self.variances @ along**2)
+
+    def directions(self) -> Matrix:
+        """The axes of the noise, one per column."""
+        return np.eye(len(self.variances)) if self.basis is None else self.basis
+
+    def log_density(self, Y: Matrix) -> Vector:
+        """Of samples (count, columns, k), up to the constant that every Gaussian of this size shares."""
+        away = Y - self.mean.T
+        along = away if self.basis is None else away @ self.basis
+        quadratic = (along * along).sum(axis=1) @ (1.0 / self.variances)
+        value: Vector = -0.5 * (quadratic + self.mean.shape[1] * np.log(self.variances).sum())
+        return value
+
+    def sample(self, count: int, rng: np.random.Generator) -> Matrix:
+        """`count` draws, (count, columns, k)."""
+        Z = rng.standard_normal((count, *self.mean.T.shape)) * np.sqrt(self.variances)
+        drawn: Matrix = self.mean.T + (Z if self.basis is None else Z @ self.basis.T)
+        return drawn
+
+    def divergence(self, other: Gaussian) -> float:
+        """Kullback and Leibler's divergence of the other law from this one."""
+        mine, its = self.directions(), other.directions()
+        overlap = (its.T @ mine) ** 2  # its axes x mine
+        spread = float((overlap @ self.variances / other.variances).sum()) - len(self.variances)
+        volume = float(np.log(other.variances).sum() - np.log(self.variances).sum())
+        shift = its.T @ (self.mean - other.mean)
+        away = float((shift * shift / other.variances[:, None]).sum())
+        return float(0.5 * (self.mean.shape[1] * (spread + volume) + away))
+
+
+@dataclass(frozen=True)
+class Certain:
+    """A value that is published with certainty."""
+
+    value: bytes
+
+
+Law = Gaussian | Certain
+
+
+def same_noise(first: Gaussian, second: Gaussian) -> bool:
+    """Whether two laws differ in their mean only; then their privacy curve is known exactly."""
+    if first.basis is not None or second.basis is not None:
+        return False
+    return first.mean.shape == second.mean.shape and bool(np.array_equal(first.variances, second.variances))

@@ -1,0 +1,87 @@
+"""What a search is about: a task with data, or the paper's ordinary data."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from fsir import plan
+from fsir.slicing import UNKNOWN
+from fsir.task import Task
+from sim_devices.audit.laws import Law
+from sim_devices.audit.mechanisms import MECHANISMS, Claim, law_of_stages
+from sim_devices.audit.pairs import AuditError, Records
+from sim_devices.audit.search import Setting
+from sim_devices.datasets import models
+
+
+def ordinary(n: int, p: int, seed: int, R: float, slices: int = 8) -> tuple[Records, Setting]:
+    """Records of the paper's model III, sliced at public quantiles: nothing about them is contrived."""
+    X, y = models.simulate("III", n, p, "low", np.random.default_rng(seed))
+    cuts = np.array(models.cut_points("III", p, "low", slices))
+    return Records(X, np.searchsorted(cuts, y, side="left")), Setting(slices, R, R * p**0.5)
+
+
+def law_of_claim(
+    mechanism: str, records: Records, setting: Setting, epsilon: float, delta: float
+) -> Callable[[Records], Law]:
+    """The law of a mechanism that makes this claim about such records."""
+    if mechanism not in MECHANISMS:
+        raise AuditError(f"mechanism {mechanism!r}: choose one of {', '.join(MECHANISMS)}")
+    n, p = records.X.shape
+    claim = Claim(epsilon, delta, n, p, setting.slices, setting.truncate, setting.norm)
+    return lambda data: MECHANISMS[mechanism](data, claim)
+
+
+def law_of_task(task: Task, n: int) -> Callable[[Records], Law]:
+    """The law of everything that a device publishes for a task, on standardised records."""
+    if task.privacy.mechanism == "none":
+        raise AuditError("mechanism 'none' publishes the exact sums: there is no claim to audit")
+    if task.privacy.mechanism == "vgm":
+        claim = Claim(
+            task.privacy.epsilon / 2.0, task.privacy.delta / 2.0, n, task.p, task.slicing.count,
+            task.clip.truncate, task.clip.norm,
+        )  # fmt: skip
+        return lambda data: MECHANISMS["vgm"](data, claim)
+    stages = [plan.first_stage(task)]
+    if task.screening is not None:
+        stages.append(plan.final_stage(task, tuple(range(task.screening.limit))))
+    plain = _without_standardising(task)
+    return lambda data: law_of_stages(plain, stages, data)
+
+
+def _without_standardising(task: Task) -> Task:
+    """The same task for records that are standardised already, with slices named by their number."""
+    table = task.table()
+    table["features"] = {"names": list(task.features.names)}
+    table["response"] = {"classes": [str(h) for h in range(task.slicing.count)]}
+    if "screening" in table and table["screening"]["code"] == "circle":
+        table["screening"]["code"] = "slices"  # the stages carry the code; this task only feeds them
+    return Task.from_table(table)
+
+
+def read_csv(task: Task, path: Path) -> Records:
+    """Records of a CSV file with a column for each feature of the task and one for its response."""
+    try:
+        with path.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+    except FileNotFoundError:
+        raise AuditError(f"data file {str(path)!r}: does not exist; give the path of a CSV file") from None
+    wanted = [*task.features.names, task.response.name]
+    if not rows or (missing := [name for name in wanted if name not in rows[0]]):
+        what = f"lacks the columns {missing[:3]}" if rows else "holds no records"
+        raise AuditError(f"data file {str(path)!r}: {what}; the task needs {', '.join(wanted[:4])} ...")
+    try:
+        X = np.array([[float(row[name]) for name in task.features.names] for row in rows])
+    except ValueError as error:
+        raise AuditError(f"data file {str(path)!r}: {error}; every feature must be a number") from None
+    slices = np.array([task.slicing.slice_of(row[task.response.name]) for row in rows], np.int64)
+    good = np.isfinite(X).all(axis=1) & (slices != UNKNOWN)
+    n = min(int(good.sum()), plan.report_size(task))
+    if n < max(2, task.privacy.unit_records):
+        raise AuditError(f"data file {str(path)!r}: only {n} records that the task accepts; give more")
+    standard = (X[good][:n] - np.array(task.features.centre)) / np.array(task.features.scale)
+    return Records(standard, slices[good][:n])

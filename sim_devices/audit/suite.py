@@ -1,0 +1,91 @@
+"""Everything that the audit has, each question with the verdict that is expected of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from fsir.task import Task
+from sim_devices.audit import blackbox
+from sim_devices.audit.check import SAMPLES, check
+from sim_devices.audit.finding import Finding
+from sim_devices.audit.mechanisms import Claim
+from sim_devices.audit.pairs import PAIRS, AuditError, pair
+from sim_devices.audit.search import search
+from sim_devices.audit.shipped import BROKEN, source_of, through_agent
+from sim_devices.audit.subject import law_of_claim, ordinary
+
+PRIVATE = ("gaussian", "two-stage", "iid")
+MUST_FAIL = {
+    "vgm": ("A", "B", "C", "Z"),
+    "clip-from-data": ("cR",),
+    "ccmd": ("ccmd",),
+    "centred": ("centre",),
+    "renoised": ("worst",),
+    "unweighted": ("worst",),
+}
+_TWO_STAGES = {"final_norm": 1.5, "limit": 4, "keep": 1, "share": 0.4}
+
+
+@dataclass(frozen=True)
+class Expected:
+    """A finding and whether it is the one that was expected."""
+
+    finding: Finding
+    violated: bool
+
+    @property
+    def met(self) -> bool:
+        """Whether the verdict is the expected one."""
+        return self.finding.violated == self.violated
+
+
+def everything(
+    epsilon: float, delta: float, n: int, p: int, R: float, runs: int, seed: int | None
+) -> Iterator[Expected]:
+    """All pairs, searches and black boxes."""
+    for mechanism in PRIVATE:
+        for name in PAIRS:
+            yield Expected(check(mechanism, pair(name, n, p, R), epsilon, delta), False)
+        yield Expected(searched(mechanism, epsilon, delta, n, p, R, seed or 0), False)
+    for mechanism, names in MUST_FAIL.items():
+        for name in names:
+            yield Expected(check(mechanism, pair(name, n, p, R), epsilon, delta, seed=seed or 0), True)
+    yield Expected(searched("vgm", epsilon, delta, n, p, R, seed or 0), True)
+    # A black box sees most where the claim is loose: at (2, 0.05) a few hundred runs are enough.
+    yield Expected(agent(None, 2.0, 0.05, runs, seed), False)
+    for broken in BROKEN:
+        yield Expected(agent(broken, 2.0, 0.05, runs, seed), True)
+
+
+def searched(
+    mechanism: str, epsilon: float, delta: float, n: int, p: int, R: float, seed: int, samples: int = SAMPLES // 2
+) -> Finding:
+    """The worst neighbour of ordinary data."""
+    records, setting = ordinary(n, p, seed, R)
+    law = law_of_claim(mechanism, records, setting, epsilon, delta)
+    bound, _ = search(law, records, setting, epsilon, delta, samples, seed)
+    return Finding(mechanism, "search", epsilon, delta, bound, f"model III, seed {seed}")
+
+
+def agent(broken: str | None, epsilon: float, delta: float, runs: int, seed: int | None) -> Finding:
+    """The shipped program as a black box, whole or with one thing broken."""
+    if broken is not None and broken not in BROKEN:
+        raise AuditError(f"broken {broken!r}: choose one of {', '.join(BROKEN)}")
+    if runs < 100:
+        raise AuditError(f"runs = {runs}: fewer than 100 on each side tell nothing")
+    task = agent_task(broken, epsilon, delta)
+    source = source_of(seed)
+    path = through_agent(task, source) if broken is None else BROKEN[broken](task, source)
+    name = "agent" if broken is None else f"agent ({broken})"
+    return Finding(name, "canary", epsilon, delta, blackbox.audit(path, task, runs))
+
+
+def agent_task(broken: str | None, epsilon: float, delta: float) -> Task:
+    """A small task, so that an agent runs in milliseconds; with two stages where the fault needs them."""
+    claim = Claim(epsilon, delta, n=8, p=4, slices=2, truncate=1.0, norm=2.0)
+    if broken == "reused-noise":
+        return claim.task("gaussian", records="same", **_TWO_STAGES)
+    if broken == "unweighted":
+        return claim.task("gaussian", records="fresh", **{**_TWO_STAGES, "final_norm": 2.0})
+    return claim.task("gaussian")

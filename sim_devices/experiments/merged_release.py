@@ -1,0 +1,67 @@
+"""The default release of many devices, drawn at once: the distribution of their merged reports without the devices.
+
+Each device publishes `floor(v/step + s z + 1/2)` with `s = sd/step` of at least 8. Such a rounded Gaussian is, up to
+terms of the order `exp(-2 pi^2 s^2)`, a Gaussian of variance `s^2 + 1/12` on the whole numbers; the sum of K of them is
+one of variance `K (s^2 + 1/12)`. So the merged integers are one rounded Gaussian around the merged exact sums, and an
+experiment needs K devices' data but not K devices' noise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsir.covariance import Levels, Merged, centred, covariance, merged
+from fsir.directions import directions, whitened
+from fsir.plan import Stage
+from fsir.release import Totals
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ExactMoments:
+    """Slice sums (p x columns), slice counts and second moment, in accumulated integers or in plain units."""
+
+    n: int
+    sums: Array
+    counts: Array
+    second: Array
+
+
+def merged_release(stage: Stage, exact: ExactMoments, devices: int, rng: np.random.Generator) -> Totals:
+    """What the aggregator holds after `devices` reports about records whose exact sums are given."""
+    totals = Totals(stage)
+    p = stage.p
+    values = (
+        exact.sums.reshape(-1),
+        exact.counts if stage.counts.size else np.empty(0),
+        np.diagonal(exact.second) if stage.has_second else np.empty(0),
+        exact.second[np.triu_indices(p, 1)] if stage.has_second else np.empty(0),
+    )
+    for total, block, value in zip(totals.blocks, stage.blocks, values, strict=True):
+        spread = block.sd / block.worth
+        # The last rounding, to whole numbers, brings 1/12 of its own.
+        variance = devices * (spread**2 + 1.0 / 12.0) - 1.0 / 12.0 if block.sd > 0 else 0.0
+        total += np.rint(value / block.step + np.sqrt(variance) * rng.standard_normal(len(value))).astype(np.int64)
+    totals.n, totals.devices = exact.n, devices
+    return totals
+
+
+def basis_of(m: Merged, d: int) -> Array:
+    """A basis of the subspace that `fsir.subspace.estimate` emits, without the rest of its message."""
+    Sigma = covariance(m)
+    return directions(m, Sigma, whitened(m, Sigma), d)
+
+
+def released_basis(stage: Stage, exact: ExactMoments, devices: int, d: int, rng: np.random.Generator) -> Array:
+    """Release and estimate."""
+    return basis_of(merged(merged_release(stage, exact, devices, rng)), d)
+
+
+def noiseless_basis(exact: ExactMoments, d: int) -> Array:
+    """The same estimate from sums without noise, in plain units."""
+    n = exact.n
+    return basis_of(centred(exact.sums / n, exact.counts / n, exact.second / n, n, Levels(0.0, 0.0, 0.0, 0.0)), d)

@@ -1,0 +1,109 @@
+"""The data sets as federations: who takes part, and the public constants of the task."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from sim_devices.datasets import flights as flights_data
+from sim_devices.datasets import models
+from sim_devices.datasets import watch as watch_data
+from sim_devices.datasets.population import DeviceStream, Population
+from sim_devices.tasks import Geometry, volunteer_centre, with_volunteer
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A population, its public constants, and what is known beside them."""
+
+    population: Population
+    geometry: Geometry
+    volunteer: DeviceStream | None = None
+    truth: np.ndarray | None = None  # the basis that a model was simulated with
+
+
+def data_directory() -> Path:
+    """Where real data are looked for without --data."""
+    return Path(os.environ.get("FSIR_DATA", "../shared/data"))
+
+
+def activities(population: Population, volunteer: str | None, norm: float) -> Scenario:
+    """People with a phone at the waist, features scaled to about [-1, 1], three of them kept per class.
+
+    `norm` clips records around the volunteer's centre to somewhat less than their usual length: noise is proportional
+    to it, and a shortened record still points the right way. Around zero records are about 20 long: a centre pays.
+    """
+    p = len(population.features)
+    if volunteer is None:
+        geometry = Geometry(np.zeros(p), np.ones(p), truncate=1.0, norm=min(20.0, math.sqrt(p)), keep=3)
+        return Scenario(population, geometry)
+    population, person = with_volunteer(population, volunteer)
+    geometry = Geometry(
+        volunteer_centre(person),
+        np.ones(p),
+        truncate=2.0,
+        norm=norm,
+        keep=3,
+        final_norm_factor=0.55,
+        response="activity",
+    )
+    return Scenario(population, geometry, person)
+
+
+def har(path: Path | None, levels: bool, volunteer: str | None) -> Scenario:
+    """UCI HAR: 21 training subjects are devices, 9 test subjects are unseen."""
+    from sim_devices.datasets.har import har as load
+
+    return activities(load(path or data_directory() / "uci_har", levels), volunteer, norm=6.0)
+
+
+def hapt(path: Path | None, levels: bool, volunteer: str | None) -> Scenario:
+    """The continuous recordings behind UCI HAR, through the agent's own signal pipeline."""
+    from sim_devices.datasets.hapt import hapt as load
+
+    return activities(load(path or data_directory() / "hapt", levels), volunteer, norm=4.0)
+
+
+def synthetic_har(devices: int, windows: int, levels: bool, volunteer: str | None, seed: int) -> Scenario:
+    """Invented people, 50 Hz signals, the agent's own features: no download."""
+    from sim_devices.datasets.synthetic_har import synthetic_har as generate
+
+    unseen = max(3, devices * 3 // 7)
+    people = devices + unseen + (volunteer is not None)
+    return activities(generate(people, windows, seed, unseen=unseen, levels=levels), volunteer, norm=4.0)
+
+
+def watch(path: Path | None) -> Scenario:
+    """Shoulder exercises with a smartwatch."""
+    population = watch_data.watch(path)
+    p = len(population.features)
+    geometry = Geometry(watch_data.CENTRE, watch_data.SCALE, truncate=3.0, norm=math.sqrt(p), response="exercise")
+    return Scenario(population, geometry)
+
+
+def flights(path: Path | None, seed: int) -> Scenario:
+    """Carriers as devices, arrival delay as response."""
+    population = flights_data.flights(seed, path=path)
+    p = len(population.features)
+    geometry = Geometry(
+        flights_data.CENTRE,
+        flights_data.SCALE,
+        truncate=3.0,
+        norm=math.sqrt(p),
+        cuts=flights_data.CUTS,
+        response=flights_data.RESPONSE,
+    )
+    return Scenario(population, geometry)
+
+
+def model(name: models.Model, devices: int, n: int, p: int, seed: int) -> Scenario:
+    """One of the paper's five models, in low dimension."""
+    population = models.population(name, devices, n, p, seed)
+    cuts = () if population.classes else models.cut_points(name, p, "low")
+    geometry = Geometry(np.zeros(p), np.ones(p), truncate=4.0, norm=1.14 * math.sqrt(p), cuts=cuts)
+    truth = models.true_basis(name, p, "low", np.random.default_rng(seed))
+    return Scenario(population, geometry, truth=truth)

@@ -1,0 +1,38 @@
+"""One authority for all tests of a run, and a broker with the shipped configuration for each module."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.tools import Authority, ShippedBroker, need
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Path]:
+    """A folder that the broker's own user can reach, unlike pytest's."""
+    folder = Path(tempfile.mkdtemp(prefix="fsir-deploy-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="module")
+def authority(place: Path) -> Authority:
+    need("openssl")
+    return Authority(place)
+
+
+@pytest.fixture(scope="module")
+def broker(authority: Authority, place: Path) -> Iterator[ShippedBroker]:
+    """The shipped broker with a certificate for this machine."""
+    need("mosquitto", "mosquitto_pub", "mosquitto_sub")
+    (place / "broker").mkdir()
+    broker = ShippedBroker(authority.server("localhost", "127.0.0.1"), place / "broker")
+    broker.start()
+    yield broker
+    broker.stop()

@@ -1,0 +1,131 @@
+"""What the deployment tests stand on: programs that must be there, the provisioning command, the shipped broker."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import socket
+import subprocess
+import sys
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+
+from sim_devices.broker import find_mosquitto
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+IN_CI = os.environ.get("CI", "").lower() == "true"
+
+
+def need(*programs: str) -> None:
+    """Skip loudly without these programs; a machine that tests for all may not skip."""
+    missing = [name for name in programs if not (find_mosquitto() if name == "mosquitto" else shutil.which(name))]
+    if missing:
+        not_tested(f"{', '.join(missing)} is not on PATH")
+
+
+def not_tested(why: str) -> None:
+    (pytest.fail if IN_CI else pytest.skip)(f"NOT TESTED, the deployment: {why}")
+
+
+def run(*command: object, status: int | None = 0, **options: object) -> subprocess.CompletedProcess[str]:
+    """Run a program; its words are part of the failure if it ends otherwise than expected (None: anyhow)."""
+    ran = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+    assert status is None or ran.returncode == status, f"{command}\n{ran.stdout}\n{ran.stderr}"
+    return ran
+
+
+class Authority:
+    """`deploy/provision` with its folder, and the unpacked bundles."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.pki = folder, folder / "pki"
+        self("init")
+
+    def __call__(self, *arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
+        return run(sys.executable, DEPLOY / "provision", "--pki", self.pki, *arguments, status=status)
+
+    def unpack(self, bundle: str) -> Path:
+        """The folder that a bundle unpacks into."""
+        name = Path(bundle).name
+        with tarfile.open(self.pki / f"{bundle}.tar.gz") as archive:
+            archive.extractall(self.folder / "unpacked", filter="data")
+        return self.folder / "unpacked" / f"fsir-{name}"
+
+    def device(self, name: str, *options: str) -> Path:
+        """A device's folder."""
+        self("device", name, "--broker", "mqtts://localhost:8883", "--task", "activity", *options)
+        return self.unpack(f"devices/{name}")
+
+    def server(self, *hosts: str) -> Path:
+        """The broker's folder."""
+        self("server", *hosts)
+        return self.unpack("broker")
+
+    def aggregator(self) -> Path:
+        """The aggregator's folder."""
+        self("aggregator", "--broker", "mqtts://localhost:8883")
+        return self.unpack("aggregator")
+
+
+class ShippedBroker:
+    """mosquitto with the configuration of the broker's bundle: only folders and the port are others."""
+
+    def __init__(self, files: Path, work: Path) -> None:
+        self.files, self.work, self.port = files, work, _free_port()
+        self.log = work / "broker.log"
+        text = (files / "mosquitto.conf").read_text()
+        for shipped, here in (
+            ("\nlistener 8883\n", f"\nlistener {self.port} 127.0.0.1\n"),
+            ("/etc/mosquitto/fsir/", f"{files}/"),
+            ("/var/lib/mosquitto/", f"{work}/"),
+        ):
+            assert shipped in text
+            text = text.replace(shipped, here)
+        (work / "here.conf").write_text(text)
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start it, as whom the package would; returns when it takes connections."""
+        if os.getuid() == 0:  # it gives up root before it reads its key
+            user = pwd.getpwnam("mosquitto")
+            for path in (self.work, *self.work.rglob("*"), self.files, *self.files.rglob("*")):
+                os.chown(path, user.pw_uid, user.pw_gid)
+        with self.log.open("ab") as log:
+            command = [find_mosquitto() or "mosquitto", "-c", str(self.work / "here.conf")]
+            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        deadline = time.monotonic() + 20
+        while True:
+            assert self._process.poll() is None, self.log.read_text()
+            try:
+                socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+                return
+            except OSError:
+                assert time.monotonic() < deadline, self.log.read_text()
+                time.sleep(0.05)
+
+    def stop(self) -> None:
+        """Stop it cleanly: it saves what it keeps."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(20)
+            self._process = None
+
+    def restart(self) -> None:
+        self.stop()
+        self.start()
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

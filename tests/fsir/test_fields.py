@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import math
+from datetime import UTC, date, datetime, timedelta, timezone
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsir.errors import TaskError
+from fsir.fields import Table
+
+READERS = {
+    "text": lambda table: table.text("field"),
+    "texts": lambda table: table.texts("field", at_most=3),
+    "choice": lambda table: table.choice("field", "a", ("a", "b")),
+    "flag": lambda table: table.flag("field", False),
+    "whole": lambda table: table.whole("field", low=1, high=9),
+    "number": lambda table: table.number("field", above=0, to=9),
+    "numbers": lambda table: table.numbers("field", 0.0, 2),
+    "moment": lambda table: table.moment("field", None),
+    "section": lambda table: table.section("field").get("inner", 0),
+}
+plain = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=9), st.binary(max_size=9))
+dates = st.one_of(st.dates(), st.datetimes(), st.datetimes(timezones=st.just(UTC)))
+anything = st.one_of(plain, dates, st.lists(plain, max_size=3), st.dictionaries(st.text(max_size=3), plain, max_size=2))
+
+
+@given(st.sampled_from(sorted(READERS)), anything)
+def test_any_value_is_read_or_refused_by_name(reader, value):
+    try:
+        READERS[reader](Table({"field": value}, "part"))
+        fault = None
+    except TaskError as error:
+        fault = error
+    if fault is not None:
+        assert fault.field == "part.field"
+        assert str(fault).startswith("part.field = ")
+        assert fault.remedy
+        assert len(str(fault)) < 600
+
+
+@pytest.mark.parametrize(
+    ("reader", "value"),
+    [
+        ("text", ""), ("text", "a\nb"), ("text", "a" * 201), ("text", 3),
+        ("texts", "abc"), ("texts", ["a"] * 4), ("texts", ["a", 1]),
+        ("choice", "c"), ("choice", ["a"]),
+        ("flag", 1), ("flag", "true"),
+        ("whole", True), ("whole", 1.0), ("whole", 0), ("whole", 10),
+        ("number", True), ("number", "1"), ("number", 0), ("number", 9.1), ("number", math.nan), ("number", math.inf),
+        ("number", 10**400),
+        ("numbers", [1.0]), ("numbers", [1.0, 2.0, 3.0]), ("numbers", [1.0, math.nan]), ("numbers", "12"),
+        ("moment", datetime(2026, 1, 1)), ("moment", date(2026, 1, 1)), ("moment", -5),
+        ("moment", 2**41), ("moment", True), ("moment", datetime(1969, 1, 1, tzinfo=UTC)),
+        ("moment", datetime(1, 1, 1, tzinfo=timezone(timedelta(hours=14)))),
+        ("section", 3),
+    ],
+)  # fmt: skip
+def test_wrong_values_are_refused(reader, value):
+    with pytest.raises(TaskError):
+        READERS[reader](Table({"field": value}, ""))
+
+
+def test_right_values_are_read():
+    table = Table({"text": "a", "texts": ["a", "b"], "whole": 3, "number": 3, "least": 0, "all": 2, "flag": True}, "")
+    assert table.text("text") == "a"
+    assert table.texts("texts", at_most=2) == ("a", "b")
+    assert table.whole("whole") == 3
+    assert isinstance(table.number("number"), float)
+    assert table.number("least", least=0) == 0.0
+    assert table.numbers("all", 0.0, 3) == (2.0, 2.0, 2.0)  # one number stands for all
+    assert table.flag("flag", False) is True
+    table.done()
+
+
+def test_defaults_stand_in_for_missing_fields():
+    table = Table({}, "")
+    assert table.whole("a", None) is None
+    assert table.number("a", None) is None
+    assert table.moment("a", None) is None
+    assert table.choice("a", "x", ("x", "y")) == "x"
+    assert table.section("a").get("b", 1) == 1
+    with pytest.raises(TaskError, match="c = None: is missing; add it"):
+        table.get("c")
+
+
+def test_minus_zero_is_zero():
+    assert math.copysign(1.0, Table({"x": -0.0}, "").number("x")) == 1.0
+    assert math.copysign(1.0, Table({"x": [-0.0]}, "").numbers("x", 0.0, 1)[0]) == 1.0
+
+
+def test_a_date_and_its_seconds_are_the_same_moment():
+    moment = datetime(2026, 12, 1, 3, tzinfo=timezone(timedelta(hours=3)))
+    assert Table({"x": moment}, "").moment("x", None) == Table({"x": 1796083200}, "").moment("x", None) == 1796083200
+
+
+def test_unknown_fields_are_refused_with_a_hint():
+    table = Table({"epsilom": 1.0}, "privacy")
+    table.number("epsilon", None)
+    with pytest.raises(TaskError, match=r"privacy.epsilom = 1.0: unknown field; did you mean 'epsilon'\?"):
+        table.done()
+    other = Table({"zzz": 1.0}, "")
+    other.get("epsilon", 1)
+    with pytest.raises(TaskError, match="known fields: epsilon"):
+        other.done()
+
+
+def test_a_hostile_value_is_quoted_briefly():
+    deep = []
+    for _ in range(5000):
+        deep = [deep]
+    for value in (deep, "x" * 10**6, b"x" * 10**6, list(range(10**5)), {str(i): i for i in range(1000)}):
+        assert len(str(TaskError("field", value, "remedy"))) < 600

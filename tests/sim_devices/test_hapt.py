@@ -1,0 +1,69 @@
+"""Continuous recordings become one stream of records per person, and what is left out is counted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from edge_agent.features import FEATURE_NAMES
+from sim_devices.datasets.hapt import UNSEEN, hapt
+from sim_devices.datasets.population import ACTIVITIES, LEVELS, DataError
+
+
+def write(path, users=(1, 2), seconds=60):
+    """Two recordings per person: unlabelled, sitting, a transition, walking."""
+    rng = np.random.default_rng(0)
+    columns = {name: [] for name in ("acc", "gyro", "experiment", "user", "activity")}
+    n = seconds * 50
+    for experiment, user in enumerate(np.repeat(users, 2), start=1):
+        activity = np.repeat([0, 4, 8, 1], [500, 1000, 100, n - 1600])
+        swing = np.where(activity == 1, 0.2, 0.0)[:, None] * np.sin(np.arange(n) * 0.24)[:, None]
+        columns["acc"].append(rng.normal([0.9, 0.1, 0.2], 0.005, (n, 3)) + swing)
+        columns["gyro"].append(rng.normal(0, 0.01, (n, 3)) + 2 * swing)
+        columns["activity"].append(activity)
+        columns["experiment"].append(np.full(n, experiment))
+        columns["user"].append(np.full(n, user))
+    np.savez(path, **{name: np.concatenate(parts) for name, parts in columns.items()})
+
+
+def test_labels_come_from_the_samples_of_the_window(tmp_path):
+    write(tmp_path / "hapt_raw.npz")
+    population = hapt(tmp_path, levels=False)
+    assert [stream.device for stream in population.devices] == ["subject-01"]
+    assert [stream.device for stream in population.unseen] == ["subject-02"]
+    stream = population.devices[0]
+    assert set(stream.y) == {"SITTING", "WALKING"}
+    # Of each of the two recordings: sitting is samples 500 to 1499, which hold the windows 8 to 21; walking is 1600 to
+    # 2999, with the windows 25 to 44.
+    assert [(stream.y == "SITTING").sum(), (stream.y == "WALKING").sum()] == [2 * 14, 2 * 20]
+    deviation = stream.X[:, FEATURE_NAMES.index("tBodyAcc-std()-X")]
+    assert deviation[stream.y == "WALKING"].min() > deviation[stream.y == "SITTING"].max() + 0.5
+    assert "unlabelled" in population.caveats[-1]
+    assert "in transition" in population.caveats[-1]
+
+
+def test_levels_and_a_margin(tmp_path):
+    write(tmp_path / "hapt_raw.npz")
+    population = hapt(tmp_path / "hapt_raw.npz", margin=16)
+    assert population.classes == LEVELS
+    assert set(population.devices[0].y) == {"sedentary", "active"}
+
+
+def test_absent_or_wrong_files_are_refused_with_a_remedy(tmp_path):
+    with pytest.raises(DataError, match="--data"):
+        hapt(tmp_path)
+    np.savez(tmp_path / "hapt_raw.npz", acc=np.zeros((4, 3)))
+    with pytest.raises(DataError, match="gyro"):
+        hapt(tmp_path)
+
+
+@pytest.mark.data
+def test_the_real_recordings(data_dir):
+    population = hapt(data_dir / "hapt", levels=False)
+    assert (len(population.devices), len(population.unseen)) == (21, 9)
+    with np.load(data_dir / "uci_har/har_full561.npz") as file:
+        assert set(UNSEEN) == set(file["subject"][~file["is_train"]].tolist())
+    assert sum(map(len, population.everyone)) > 9500
+    for stream in population.everyone:
+        assert set(stream.y) == set(ACTIVITIES)
+        assert len(stream) > 200

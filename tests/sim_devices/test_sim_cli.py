@@ -1,0 +1,62 @@
+"""The command fsir-sim, as a user calls it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from sim_devices.cli import main
+
+KEYS = {"accuracy", "devices", "reports_counted", "epsilon", "delta", "bytes_per_device"}
+
+
+def last_line(capsys) -> dict[str, object]:
+    found: dict[str, object] = json.loads(capsys.readouterr().out.strip().splitlines()[-1])
+    return found
+
+
+def test_model_prints_one_object_and_draws(tmp_path, capsys):
+    arguments = [
+        "model",
+        "--model",
+        "I",
+        "--devices",
+        "4",
+        "--records",
+        "300",
+        "--epsilon",
+        "4",
+        "--broker",
+        "embedded",
+    ]
+    assert main([*arguments, "--json", "--out", str(tmp_path)]) == 0
+    table = last_line(capsys)
+    assert set(table) >= KEYS
+    assert table["devices"] == table["reports_counted"] == 4
+    assert (tmp_path / "model-I" / "picture.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "model-I" / "page.html").read_text()
+    assert "<svg" in page
+    assert "http" not in page.replace("http-equiv", "")
+
+
+def test_demo_tells_people_what_happened(tmp_path, capsys):
+    arguments = ["demo", "--devices", "5", "--windows", "120", "--epsilon", "8", "--broker", "embedded"]
+    assert main([*arguments, "--out", str(tmp_path)]) == 0
+    text = capsys.readouterr().out
+    for part in ("accuracy", "epsilon 8.000 spent", "control: the volunteer alone", "picture:", "note:"):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["har", "--data", "/nowhere"], "/nowhere"),
+        (["model", "--broker", "smoke-signals"], "smoke-signals"),
+        (["model", "--delta", "tiny"], "--delta 'tiny'"),
+        (["synthetic-har", "--devices", "3", "--windows", "60", "--volunteer", "nobody"], "'nobody'"),
+    ],
+)
+def test_mistakes_are_named(arguments, message, capsys, tmp_path):
+    assert main([*arguments, "--out", str(tmp_path)]) == 2
+    assert message in capsys.readouterr().err

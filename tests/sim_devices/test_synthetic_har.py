@@ -1,0 +1,84 @@
+"""Invented people: the same for the same seed, different from each other, and neither trivial nor hopeless."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+
+from edge_agent.features import FEATURE_NAMES
+from sim_devices.datasets.population import ACTIVITIES, LEVELS, DataError, with_levels
+from sim_devices.datasets.synthetic_har import GAITS, _person, bout, synthetic_har
+
+
+@pytest.fixture(scope="module")
+def population():
+    return synthetic_har(12, 120, seed=3, levels=False)
+
+
+def test_shape_and_names(population):
+    assert population.features == FEATURE_NAMES
+    assert population.classes == ACTIVITIES
+    assert (len(population.devices), len(population.unseen)) == (9, 3)
+    assert all(stream.X.shape == (120, 561) for stream in population.everyone)
+    assert all(np.abs(stream.X).max() <= 1 for stream in population.everyone)
+
+
+def test_a_seed_gives_the_same_people_and_another_seed_others(population):
+    again, fewer = synthetic_har(12, 120, seed=3, levels=False), synthetic_har(2, 120, seed=3, levels=False)
+    other = synthetic_har(2, 120, seed=4, levels=False)
+    first = population.devices[0]
+    np.testing.assert_array_equal(first.X, again.devices[0].X)
+    np.testing.assert_array_equal(first.X, fewer.devices[0].X)
+    assert not np.array_equal(first.X, other.devices[0].X)
+    assert not np.array_equal(first.X, population.devices[1].X)
+
+
+@pytest.mark.parametrize("windows", [12, 60, 100])
+def test_a_short_stream_holds_every_activity(windows):
+    for stream in synthetic_har(4, windows, levels=False, names=FEATURE_NAMES[:3]).everyone:
+        assert set(stream.y) == set(ACTIVITIES)
+        changes = np.flatnonzero(stream.y[1:] != stream.y[:-1])
+        assert np.diff(changes, prepend=-1).max() <= 20
+
+
+def accuracy(population):
+    X, y = (np.concatenate([getattr(stream, part) for stream in population.devices]) for part in ("X", "y"))
+    moves = X.std(0) > 1e-9
+    model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(X[:, moves], y)
+    return np.mean(np.concatenate([model.predict(stream.X[:, moves]) == stream.y for stream in population.unseen]))
+
+
+def test_levels_can_be_told_apart_and_six_activities_only_in_part(population):
+    assert accuracy(with_levels(population)) > 0.97
+    assert 0.6 < accuracy(population) < 0.97
+
+
+def test_signals_are_physical():
+    rng = np.random.default_rng(0)
+    for _ in range(10):
+        person = _person(rng)
+        for activity in ACTIVITIES:
+            acc, gyro = bout(person, activity, 640, rng)
+            assert np.linalg.norm(acc.mean(0)) == pytest.approx(1, abs=0.1)
+            assert np.abs(acc).max() < 4
+            assert np.abs(gyro).max() < 10
+            moving = acc.std(0).max()
+            assert (moving > 0.08) == (activity in GAITS)
+
+
+def test_levels_and_a_choice_of_features():
+    names = ("tBodyAcc-std()-X", "tGravityAcc-mean()-X")
+    population = synthetic_har(3, 18, names=names, unseen=2)
+    assert population.features == names
+    assert population.classes == LEVELS
+    assert len(population.unseen) == 2
+
+
+def test_impossible_requests_are_refused():
+    with pytest.raises(DataError, match="1 people"):
+        synthetic_har(1, 100)
+    with pytest.raises(DataError, match="3 windows"):
+        synthetic_har(4, 3)
+    with pytest.raises(DataError, match="heartbeat"):
+        synthetic_har(4, 12, names=("heartbeat",))

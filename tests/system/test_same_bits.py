@@ -1,0 +1,90 @@
+"""Separate `fsir-agent` processes and the simulator give the same subspace, bit for bit, on either broker."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fsir.decode import decode
+from fsir.messages import topic
+from fsir.toml import to_toml
+from sim_devices import scenarios
+from sim_devices.datasets.synthetic_har import synthetic_har
+from sim_devices.evaluation import without_network
+from sim_devices.federation import federate
+from sim_devices.link import Link
+from sim_devices.tasks import Setting, build
+
+SEED = 11
+SCRIPT = Path(__file__).with_name("seeded_agent.py")
+NAMES = ("tBodyAcc-std()-X", "tBodyAcc-std()-Y", "tGravityAcc-mean()-X", "fBodyAcc-mean()-X")
+
+
+def write_csv(path: Path, names, stream, response: str) -> None:
+    with path.open("w", newline="") as file:
+        table = csv.writer(file)
+        table.writerow([*names, response])
+        table.writerows([*map(repr, row), y] for row, y in zip(stream.X.tolist(), stream.y.tolist(), strict=True))
+
+
+def run_agents(scenario, task, url: str, directory: Path):
+    """One process per device and a real daemon; the subspace that they end with."""
+    (directory / "task.toml").write_text(to_toml(task.table()))
+    (directory / "policy.toml").write_text("epsilon = 1000.0\n")
+    daemon = [sys.executable, "-m", "aggregator", "serve", "--task", str(directory / "task.toml"), "--broker", url]
+    processes = [subprocess.Popen([*daemon, "--store", f"sqlite:{directory / 'store.db'}"])]
+    try:
+        for stream in scenario.population.devices:
+            source = directory / f"{stream.device}.csv"
+            write_csv(source, scenario.population.features, stream, task.response.name)
+            command = [sys.executable, str(SCRIPT), str(SEED), "run", "--broker", url, "--task", task.name]
+            command += ["--device", stream.device, "--source", f"csv:{source}", "--once"]
+            command += ["--state", str(directory / stream.device), "--policy", str(directory / "policy.toml")]
+            processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
+        for agent in processes[1:]:
+            assert agent.wait(120) == 0
+        return last_subspace(url, task, len(processes) - 1)
+    finally:
+        for process in processes:
+            process.terminate()
+            process.wait(20)
+
+
+def last_subspace(url: str, task, devices: int):
+    link = Link(url, "same-bits-observer", [topic(task.name, "subspace")])
+    assert link.open()
+    try:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline:
+            link.readable()
+            link.maintain()
+            while link.inbox:
+                found = decode(link.inbox.popleft()[1], "subspace")
+                if found.devices == devices:
+                    return found
+            time.sleep(0.05)
+    finally:
+        link.close()
+    raise AssertionError("the subspace never counted every device")
+
+
+@pytest.mark.broker
+@pytest.mark.parametrize("people", [4, pytest.param(21, marks=pytest.mark.slow)])
+def test_simulator_and_processes_agree(people, tmp_path, mosquitto_url, embedded_url):
+    population = synthetic_har(people + 2, 200, seed=2, unseen=1, names=NAMES)
+    scenario = scenarios.activities(population, "person-01", norm=1.5)
+    task = build(scenario.population, scenario.geometry, Setting(epsilon=2.0, dimension=2))
+    expected = without_network(task, scenario.population.devices, SEED)
+    found = [
+        run_agents(scenario, task, mosquitto_url, tmp_path),
+        federate(scenario.population, task, broker="mosquitto", seed=SEED).subspace,
+        federate(scenario.population, task, broker=embedded_url, seed=SEED).subspace,
+    ]
+    for subspace in found:
+        assert subspace.features == expected.features
+        assert subspace.basis.tobytes() == expected.basis.tobytes()
