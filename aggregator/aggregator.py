@@ -80,6 +80,7 @@ class Aggregator:
             )
         federation.key = self.store.add_task(federation.digest, task.name, task.epoch, federation.body, now)
         self._notice_active(federation)
+        self.estimating.recall(federation)
         publications = [Publication(messages.topic(federation.name, "task"), federation.body)]
         for kind in ("active", "subspace"):
             row = self.store.published(federation.key, kind)
@@ -138,7 +139,7 @@ class Aggregator:
     def _commit(self, arrivals: list[Arrival], now: float) -> list[Publication]:
         for federation in self.federations.values():
             self._notice_active(federation)
-        intake.read(arrivals, self.federations)
+        intake.read(arrivals, self.federations.values())
         publications: list[Publication] = []
         with self.store.transaction():
             self.store.remember_unsent(self.worker)

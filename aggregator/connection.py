@@ -12,9 +12,7 @@ import select
 import ssl
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
-from urllib.parse import unquote, urlsplit
 
 import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion, MQTTErrorCode, MQTTProtocolVersion
@@ -24,50 +22,24 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from aggregator import packets
 from aggregator.publication import Publication
+from edge_agent.connection import Broker
+from edge_agent.errors import LoginRefusedError
 from fsir.errors import FsirError
+from fsir.messages import LIMITS
 
 LOG = logging.getLogger("fsir.aggregator")
 KEEPALIVE = 60
 ANSWER_SECONDS = 10.0  # for CONNACK
 FIRST_ANSWER_SECONDS = 2.0  # while we do not know whether the broker speaks MQTT 5: some just say nothing
 RECEIVE_MAXIMUM = 2000  # unacknowledged messages that the broker may send us (MQTT 5)
+LARGEST = 2 * LIMITS["report"]  # bytes; what is longer the broker does not even send (MQTT 5)
 SESSION_SECONDS = 0xFFFFFFFF  # the broker keeps our queue for as long as we are away
-_REFUSED_VERSION = ("Unsupported protocol version", "Protocol error", "Unspecified error")
-_HOPELESS = ("Bad user name or password", "Not authorized", "Banned", "Client identifier not valid")
-
-
-class ConnectionRefusedForGoodError(FsirError):
-    """The broker will not let us in however often we try."""
+_REFUSED_VERSION = (128, 130, 132)  # unspecified, protocol error, unsupported version: how old brokers answer MQTT 5
+_HOPELESS = (133, 134, 135, 138, 140)  # client id, password, not authorised, banned, authentication method
 
 
 class ConnectionLostError(FsirError):
     """There is no connection, or no longer."""
-
-
-@dataclass(frozen=True)
-class Address:
-    """Where the broker is and who we are to it."""
-
-    host: str
-    port: int
-    tls: bool = False
-    user: str | None = None
-    password: str | None = None
-    ca: str | None = None
-
-    @classmethod
-    def parse(cls, url: str, ca: str | None = None) -> Address:
-        """From `mqtt://[USER:PASSWORD@]HOST[:PORT]` or `mqtts://...`."""
-        try:
-            parts = urlsplit(url)
-            port = parts.port
-        except ValueError:
-            parts, port = urlsplit(""), None
-        if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname:
-            raise FsirError(f"broker {url!r}: give mqtt://[USER:PASSWORD@]HOST[:PORT], or mqtts:// for TLS")
-        tls = parts.scheme == "mqtts"
-        user, password = (unquote(part) if part else None for part in (parts.username, parts.password))
-        return cls(parts.hostname, port or (8883 if tls else 1883), tls, user, password, ca)
 
 
 Deliver = Callable[[str, bytes, int], None]  # topic, payload, message id (0: nothing to acknowledge)
@@ -76,15 +48,15 @@ Deliver = Callable[[str, bytes, int], None]  # topic, payload, message id (0: no
 class Connection:
     """A connection with a persistent session; the first message that it hands over may be of an earlier life."""
 
-    def __init__(self, address: Address, client_id: str, deliver: Deliver, version: str | None = None) -> None:
-        self._address, self._client_id, self._deliver = address, client_id, deliver
+    def __init__(self, broker: Broker, client_id: str, deliver: Deliver, version: str | None = None) -> None:
+        self._broker, self._client_id, self._deliver = broker, client_id, deliver
+        self._tls = broker.context() if broker.tls else None
         self._client: mqtt.Client | None = None
         self._protocol = MQTTProtocolVersion.MQTTv311 if version == "3.1.1" else MQTTProtocolVersion.MQTTv5
         self._certain = version is not None  # of the version: it was given, or has worked
         self._answer: ReasonCode | None = None
         self._poll = select.poll()
         self._arrived = 0
-        self._denied: set[int] = set()
 
     @property
     def protocol(self) -> str:
@@ -114,10 +86,10 @@ class Connection:
             manual_ack=True,
             reconnect_on_failure=False,
         )
-        if self._address.user is not None:
-            client.username_pw_set(self._address.user, self._address.password)
-        if self._address.tls:
-            client.tls_set_context(ssl.create_default_context(cafile=self._address.ca))
+        if self._broker.username is not None:
+            client.username_pw_set(self._broker.username, self._broker.password)
+        if self._tls is not None:
+            client.tls_set_context(self._tls)
         client.on_connect, client.on_message = self._on_connect, self._on_message
         client.on_subscribe, client.on_publish = self._on_subscribe, self._on_publish
         client.max_queued_messages_set(0)
@@ -126,13 +98,14 @@ class Connection:
             properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
             properties.SessionExpiryInterval = SESSION_SECONDS
             properties.ReceiveMaximum = RECEIVE_MAXIMUM
+            properties.MaximumPacketSize = LARGEST
             options = {"clean_start": False, "properties": properties}
         self.close()
         self._answer = None
         try:
-            client.connect(self._address.host, self._address.port, KEEPALIVE, **options)
+            client.connect(self._broker.host, self._broker.port, KEEPALIVE, **options)
         except (OSError, ValueError) as error:
-            raise ConnectionLostError(f"broker {self._address.host}:{self._address.port}: {error}") from None
+            raise ConnectionLostError(f"{self._broker}: {error}") from None
         self._client = client
         sock = client.socket()
         assert sock is not None
@@ -151,7 +124,7 @@ class Connection:
         deadline = time.monotonic() + seconds
         while self._answer is None:
             if time.monotonic() > deadline:
-                raise ConnectionLostError(f"broker {self._address.host}: no answer within {seconds:g} s")
+                raise ConnectionLostError(f"{self._broker}: no answer within {seconds:g} s")
             try:
                 self.read(0.1)
             except ConnectionLostError:
@@ -163,19 +136,19 @@ class Connection:
         if not answer.is_failure:
             return
         self.close()
-        said = answer.getName()
-        if probing and said in _REFUSED_VERSION:
+        if probing and answer.value in _REFUSED_VERSION:
             raise _VersionRefusedError
-        if said in _HOPELESS:
-            raise ConnectionRefusedForGoodError(
-                f"broker {self._address.host}: {said}; check the user, password and access list"
-            )
-        raise ConnectionLostError(f"broker {self._address.host}: {said}")
+        if answer.value in _HOPELESS:
+            raise LoginRefusedError(f"{self._broker}: {answer}; check user name, password, certificate and access list")
+        raise ConnectionLostError(f"{self._broker}: {answer}")
 
     def close(self) -> None:
-        """Leave politely; the session stays."""
+        """Leave politely if that is possible; the session stays."""
         if self._client is not None:
             self._client.disconnect()
+            sock = self._client.socket()
+            if sock is not None:
+                sock.close()
             self._client = None
 
     # --- callbacks: none of them may raise --------------------------------------------------------------------------
@@ -210,13 +183,21 @@ class Connection:
         if (pending and pending()) or self._poll.poll(1000 * timeout):
             while self._arrived - before < most:
                 seen = self._arrived
-                self._check(client.loop_read())
+                self._check(self._parse(client))
                 if self._arrived == seen:
                     break
             if client.want_write():
                 self._check(client.loop_write())
         self._check(client.loop_misc())
         return self._arrived - before
+
+    def _parse(self, client: mqtt.Client) -> MQTTErrorCode:
+        try:
+            return client.loop_read()
+        except Exception as error:  # paho raises all kinds on bytes that are not MQTT; a new connection mends that
+            raise ConnectionLostError(
+                f"{self._broker} sent what is not MQTT: {type(error).__name__}: {error}"
+            ) from error
 
     def subscribe(self, topic: str) -> None:
         """Subscribe at QoS 1."""
@@ -247,7 +228,7 @@ class Connection:
             except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
                 stuck = True
             except OSError as error:
-                raise ConnectionLostError(f"connection to {self._address.host} lost: {error}") from None
+                raise ConnectionLostError(f"connection to {self._broker} lost: {error}") from None
             if stuck:
                 if time.monotonic() > deadline:
                     raise ConnectionLostError(f"the broker takes nothing for {KEEPALIVE} s")
@@ -262,7 +243,7 @@ class Connection:
 
     def _check(self, rc: MQTTErrorCode) -> None:
         if rc not in (MQTTErrorCode.MQTT_ERR_SUCCESS, MQTTErrorCode.MQTT_ERR_AGAIN):
-            raise ConnectionLostError(f"connection to {self._address.host} lost: {mqtt.error_string(rc)}")
+            raise ConnectionLostError(f"connection to {self._broker} lost: {mqtt.error_string(rc)}")
 
 
 class _VersionRefusedError(ConnectionLostError):

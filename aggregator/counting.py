@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from aggregator.federation import Federation, add
+from aggregator.federation import AT_ONCE, Federation, add
 from aggregator.intake import Arrival
 from aggregator.publication import Publication
 from aggregator.reasons import Refusal
@@ -45,12 +45,15 @@ def count(store: Store, federation: Federation, arrivals: Sequence[Arrival], now
 def _merge(store: Store, federation: Federation, stage: str, group: Sequence[Arrival], now: float) -> None:
     rows = [ReportRow(a.device, stage, a.id, a.report.n, a.raw, now) for a in group if a.report is not None]
     store.insert(federation.key, rows)
-    values = np.zeros(federation.layouts[stage].width, np.int64)
-    for arrival in group:
-        assert arrival.values is not None
-        values += arrival.values
-    records = sum(row.n for row in rows)
-    store.put_totals(federation.key, stage, add(store.totals(federation.key, stage), values, len(rows), records))
+    totals = store.totals(federation.key, stage)
+    for start in range(0, len(group), AT_ONCE):
+        values = np.zeros(federation.layouts[stage].width, np.int64)
+        for arrival in group[start : start + AT_ONCE]:
+            assert arrival.values is not None
+            values += arrival.values
+        part = rows[start : start + AT_ONCE]
+        totals = add(totals, values, len(part), sum(row.n for row in part))
+    store.put_totals(federation.key, stage, totals)
 
 
 def _answer(federation: Federation, arrival: Arrival, known: Mapping[tuple[str, str], bytes]) -> Publication:
@@ -86,13 +89,16 @@ def withdraw(store: Store, federation: Federation, device: str, now: float) -> i
 
 
 def recount(store: Store, federation: Federation, stage: str) -> TotalsRow:
-    """The totals of a stage from the stored reports: the cache must be equal to this, but for `change`."""
-    return _sum(federation, (row for row in store.reports(federation.key, stage) if row.raw is not None))
-
-
-def _sum(federation: Federation, rows: Iterable[ReportRow]) -> TotalsRow:
+    """The totals of a stage, added up again from the stored reports."""
     totals = TotalsRow()
-    for row in rows:
-        assert row.raw is not None
-        totals = add(totals, federation.values(row.raw), 1, row.n)
+    for row in store.reports(federation.key, stage):
+        if row.raw is not None:
+            totals = add(totals, federation.values(row.raw), 1, row.n)
     return totals
+
+
+def agrees(store: Store, federation: Federation, stage: str) -> bool:
+    """Whether the totals, a cache, are what the stored reports add up to."""
+    cached, again = store.totals(federation.key, stage), recount(store, federation, stage)
+    same = (cached.devices, cached.records) == (again.devices, again.records)
+    return same and (cached.values == again.values or not (again.values or any(cached.values)))

@@ -13,19 +13,24 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from aggregator.aggregator import Aggregator, Estimation
-from aggregator.connection import Address, Connection, ConnectionLostError
+from aggregator.connection import Connection, ConnectionLostError
+from aggregator.metrics import Metrics
+from aggregator.publication import Publication
 from aggregator.store import StoreBusyError
+from edge_agent.connection import Broker
+from fsir.errors import FsirError
 from fsir.messages import Subspace, topic
 
 LOG = logging.getLogger("fsir.aggregator")
 MOST_MESSAGES = 500  # per transaction ...
-MOST_BYTES = 16 * 2**20  # ... and their size, which bounds our memory
+MOST_BYTES = 16 * 2**20  # ... and about their size, which bounds our memory
 IDLE_SECONDS = 0.2  # longest wait for the socket, so that timers and a stop are noticed
-SLOWEST_RETRY = 30.0
+FIRST_RETRY, SLOWEST_RETRY = 0.5, 30.0
+STALE_SECONDS = 60.0  # a loop that has not turned for so long is not healthy
 
 
 def _nowhere(point: str) -> None:
-    """Tests stop the process at named points; nothing happens here."""
+    """Tests stop the process at named points; here nothing happens."""
 
 
 class Daemon:
@@ -34,21 +39,27 @@ class Daemon:
     def __init__(
         self,
         aggregator: Aggregator,
-        address: Address,
+        broker: Broker,
         *,
         client_id: str = "fsir-aggregator",
         share: str | None = None,
         version: str | None = None,
+        metrics: Metrics | None = None,
         reached: Callable[[str], None] = _nowhere,
     ) -> None:
         self.aggregator = aggregator
-        self.connected = False
-        self._connection = Connection(address, client_id, self._deliver, version)
+        self.metrics = metrics or Metrics(aggregator)
+        self._connection = Connection(broker, client_id, self._deliver, version)
         self._share = share
         self._reached = reached
         self._stopping = False
+        self._connected = False
+        self._trouble = ""  # why the store cannot be written
+        self._turned = time.monotonic()
+        self._next_look = 0.0  # at the timers
         self._unacknowledged: list[int] = []
         self._bytes = 0
+        self._oldest = 0.0  # when the first message of the batch came
         self._estimator = ThreadPoolExecutor(1, "estimate")
         self._running: list[tuple[Estimation, Future[Subspace | None]]] = []
 
@@ -56,84 +67,113 @@ class Daemon:
         """Finish the batch and leave; may be called from a signal handler or another thread."""
         self._stopping = True
 
+    def health(self) -> dict[str, object]:
+        """For `/healthz`: `ok` is false while nothing can be counted."""
+        turning = time.monotonic() - self._turned < STALE_SECONDS
+        return {
+            "ok": self._connected and turning and not self._trouble,
+            "connected": self._connected,
+            "store": self._trouble or "ok",
+            "turning": turning,
+        }
+
     def run(self) -> None:
-        """Serve until stopped."""
-        delay = 0.5
+        """Serve until stopped. Raises only what waiting does not mend: a refused login, a store of another kind."""
+        self.aggregator.start(time.time())
+        delay = FIRST_RETRY
         try:
             while not self._stopping:
                 try:
                     self._session()
-                    delay = 0.5
                 except ConnectionLostError as error:
-                    if self.connected:
-                        delay = 0.5
-                    self._forget()
-                    LOG.warning("%s; trying again in %.1f s", error, delay)
-                    self._sleep(delay)
-                    delay = min(2 * delay, SLOWEST_RETRY)
+                    LOG.warning("%s", error)
+                except FsirError:
+                    raise
+                except Exception:  # whatever it is: what was not acknowledged comes again on a new connection
+                    LOG.exception("unexpected; starting a new connection")
+                delay = FIRST_RETRY if self._connected else min(2 * delay, SLOWEST_RETRY)
+                self._forget()
+                self._sleep(delay)
         finally:
             self._estimator.shutdown(wait=False, cancel_futures=True)
             self._connection.close()
-            self.connected = False
+            self._connected = False
 
     def _sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while not self._stopping and time.monotonic() < end:
+            self._turned = time.monotonic()
             time.sleep(min(0.1, seconds))
 
     def _forget(self) -> None:
         """Unacknowledged messages come again, under other numbers."""
-        self.connected = False
+        self._connection.close()
+        self._connected = False
         self.aggregator.drop()
         self._unacknowledged, self._bytes = [], 0
 
     def _session(self) -> None:
         """One connection, from its first packet to its end."""
-        self._connection.open()
-        for name in self.aggregator.federations:
+        connection, aggregator = self._connection, self.aggregator
+        connection.open()
+        for name in aggregator.federations:
             reports = topic(name, "report", "+")
-            self._connection.subscribe(f"$share/{self._share}/{reports}" if self._share else reports)
-        self._connection.publish(self.aggregator.start(time.time()))
-        self.connected = True
-        LOG.info("connected with MQTT %s; %d task(s)", self._connection.protocol, len(self.aggregator.federations))
+            connection.subscribe(f"$share/{self._share}/{reports}" if self._share else reports)
+        connection.publish(aggregator.start(time.time()))
+        self._connected = True
+        LOG.info("connected with MQTT %s, %d task(s)", connection.protocol, len(aggregator.federations))
         while not self._stopping:
-            waiting = self.aggregator.waiting
-            room = MOST_MESSAGES - waiting
-            came = self._connection.read(0.0 if waiting else IDLE_SECONDS, room)
-            if self.aggregator.waiting and (came == 0 or came >= room or self._bytes >= MOST_BYTES):
+            self._turned = time.monotonic()
+            room = MOST_MESSAGES - aggregator.waiting
+            came = connection.read(0.0 if aggregator.waiting else IDLE_SECONDS, room)
+            if aggregator.waiting and (came == 0 or came >= room or self._bytes >= MOST_BYTES):
                 self._flush()
             self._timers()
-        if self.aggregator.waiting:
+        if aggregator.waiting:
             self._flush()
 
     def _deliver(self, topic: str, payload: bytes, mid: int) -> None:
+        if not self.aggregator.waiting:
+            self._oldest = time.monotonic()
         self.aggregator.take(topic, payload)
         self._bytes += len(payload)
         if mid:
             self._unacknowledged.append(mid)
 
     def _flush(self) -> None:
-        delay = 0.1
-        while True:
-            try:
-                receipts = self.aggregator.commit(time.time())
-                break
-            except StoreBusyError as error:
-                LOG.error(
-                    "the store cannot be written (%s); nothing is acknowledged, trying again in %.1f s", error, delay
-                )
-                if self._stopping:
-                    raise ConnectionLostError("stopped while the store could not be written") from error
-                self._sleep(delay)
-                delay = min(2 * delay, SLOWEST_RETRY)
+        """Commit, then acknowledge, then answer."""
+        count, start = self.aggregator.waiting, time.monotonic()
+        receipts = self._commit()
+        self.metrics.merged(count, time.monotonic() - start)
         self._reached("committed")
         mids, self._unacknowledged, self._bytes = self._unacknowledged, [], 0
         self._connection.acknowledge(mids)
         self._reached("acknowledged")
         self._connection.publish(receipts)
+        self.metrics.answered(time.monotonic() - self._oldest)
         self._reached("answered")
 
+    def _commit(self) -> list[Publication]:
+        """Insist: as long as the store cannot be written nothing is acknowledged, and nothing more is read."""
+        delay = FIRST_RETRY
+        while True:
+            try:
+                receipts = self.aggregator.commit(time.time())
+            except StoreBusyError as error:
+                self._trouble = str(error)
+                if self._stopping:
+                    raise ConnectionLostError(f"stopped while the store could not be written: {error}") from error
+                LOG.error("the store cannot be written (%s): nothing is acknowledged; again in %.1f s", error, delay)
+                self._sleep(delay)
+                delay = min(2 * delay, SLOWEST_RETRY)
+            else:
+                self._trouble = ""
+                return receipts
+
     def _timers(self) -> None:
+        if time.monotonic() < self._next_look:
+            return
+        self._next_look = time.monotonic() + IDLE_SECONDS
         now = time.time()
         try:
             self._connection.publish(self.aggregator.tick(now))
@@ -146,6 +186,14 @@ class Daemon:
                     continue
                 self._connection.publish(self.aggregator.estimating.publish(job, result, now))
             if not self._running:
-                self._running = [(job, self._estimator.submit(job.run)) for job in self.aggregator.jobs(now)]
+                self._running = [
+                    (job, self._estimator.submit(self._estimate, job)) for job in self.aggregator.jobs(now)
+                ]
         except StoreBusyError as error:
             LOG.error("the store cannot be written (%s); trying again", error)
+
+    def _estimate(self, job: Estimation) -> Subspace | None:
+        start = time.monotonic()
+        result = job.run()
+        self.metrics.estimated(time.monotonic() - start)
+        return result

@@ -10,6 +10,7 @@ from aggregator.federation import Federation
 from aggregator.publication import Publication
 from aggregator.store import PublishedRow, Store
 from fsir import messages, subspace
+from fsir.decode import decode
 from fsir.plan import FINAL
 from fsir.release import Totals
 
@@ -40,7 +41,7 @@ class Estimating:
         self._debounce = debounce
         self._looked: dict[str, float] = {}
         self._failed: dict[str, int] = {}  # changes of the totals that could not be estimated
-        self.latest: dict[str, messages.Subspace] = {}  # what this process published, for the metrics
+        self.latest: dict[str, messages.Subspace] = {}  # what is on the wire, for the metrics
 
     def due(self, federations: Iterable[Federation], now: float, *, force: bool = False) -> list[Estimation]:
         """The estimates to be made now."""
@@ -52,13 +53,23 @@ class Estimating:
             if FINAL not in federation.layouts:
                 continue
             row = self._store.totals(federation.key, FINAL)
-            shown = self._store.published(federation.key, "subspace")
+            shown = self.recall(federation)
             if row.change > max(shown.change if shown else 0, self._failed.get(federation.name, 0)):
                 refused = sum(
                     count for (name, _), count in self._store.refused_counts().items() if name == federation.name
                 )
                 jobs.append(Estimation(federation, federation.totals(row), row.change, refused))
         return jobs
+
+    def recall(self, federation: Federation) -> PublishedRow | None:
+        """What is published, by this worker, an earlier one or another."""
+        shown = self._store.published(federation.key, "subspace")
+        known = self.latest.get(federation.name)
+        if shown is not None and shown.body and (known is None or known.version != shown.version):
+            message = decode(shown.body, "subspace")
+            assert isinstance(message, messages.Subspace)
+            self.latest[federation.name] = message
+        return shown
 
     def failed(self, job: Estimation) -> None:
         """Note, inside an `except`, that an estimate failed: it is not tried again before the totals change."""
@@ -77,7 +88,6 @@ class Estimating:
             # Without any report left there is no subspace: an empty message clears the retained one.
             body = b"" if result is None else messages.encode(result)
             self._store.put_published(federation.key, "subspace", PublishedRow(body, version, job.change, now))
-        if result is not None:
-            self.latest[federation.name] = result
+        self.recall(federation)
         LOG.info("task %r: subspace version %d from %d devices", federation.name, version, job.totals.devices)
         return [Publication(messages.topic(federation.name, "subspace"), body)]

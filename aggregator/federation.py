@@ -17,7 +17,8 @@ from fsir.release import Totals
 from fsir.task import Task
 
 Integers = NDArray[np.int64]
-ROOM = 2**62  # the largest merged integer: one more batch still fits into 64 bits
+ROOM = 2**62  # the largest merged integer that leaves room for more ...
+AT_ONCE = 128  # ... which are so many reports
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ class Federation:
 def add(row: TotalsRow, values: Integers, devices: int, records: int) -> TotalsRow:
     """Totals with more (or, negative, fewer) reports in them."""
     merged = np.frombuffer(row.values, "<i8") + values if row.values else values
-    # A report holds values below 2^54, a batch fewer than 2^8 ... 2^9 of them: nothing has wrapped round yet.
+    # One report holds values below 2^54, and at most AT_ONCE are in `values`: nothing can have wrapped round yet.
     if len(merged) and max(int(merged.max()), -int(merged.min())) > ROOM:
         raise AccumulatorError(f"the sums of {row.devices} devices are at the end of 64 bits; start a new epoch")
     raw = merged.astype("<i8").tobytes()

@@ -17,12 +17,12 @@ from aggregator.reasons import Refusal
 from fsir import codec
 from fsir.decode import SealedReport, decode_sealed, unpack
 from fsir.errors import MessageError, VersionError
-from fsir.messages import DEVICE_NAME, LIMITS, PREFIX, STAGES, STATUSES, report_id
+from fsir.messages import DEVICE_NAME, LIMITS, STAGES, STATUSES, report_id, topic
 from fsir.plan import FINAL
 
 Integers = NDArray[np.int64]
 REFUSED = STATUSES[2]
-_ROOM = 2**16  # integers opened at a time: what fits into a processor's cache, and bounds our memory
+_ROOM = 2**15  # integers opened at a time: what stays in the processor's cache, and bounds our memory
 
 
 @dataclass(slots=True, eq=False)
@@ -52,26 +52,25 @@ class Arrival:
         return self.status if self.refusal is None else self.refusal.reason
 
 
-def read(arrivals: Sequence[Arrival], federations: Mapping[str, Federation]) -> None:
+def read(arrivals: Sequence[Arrival], federations: Iterable[Federation]) -> None:
     """Parse, open and test a batch; afterwards each arrival has its values, or a refusal."""
+    reports = {topic(federation.name, "report"): federation for federation in federations}
     for arrival in arrivals:
         if arrival.refusal is None:
-            parse(arrival, federations)
+            parse(arrival, reports)
     open_all(arrivals)
 
 
-def parse(arrival: Arrival, federations: Mapping[str, Federation]) -> None:
+def parse(arrival: Arrival, reports: Mapping[str, Federation]) -> None:
     """Fill in what one message says, or why it is refused."""
     arrival.id = report_id(arrival.raw)
-    levels = arrival.topic.split("/")
-    if len(levels) != 5 or levels[3] != "report" or "/".join(levels[:2]) != PREFIX or levels[2] not in federations:
+    place, _, device = arrival.topic.rpartition("/")
+    federation = reports.get(place)
+    if federation is None or not DEVICE_NAME.match(device):
         arrival.refusal = Refusal("wrong topic", f"topic {arrival.topic[:100]!r} is not the report of a task here")
         return
-    if not DEVICE_NAME.match(levels[4]):
-        arrival.refusal = Refusal("wrong topic", f"device {levels[4][:100]!r} on the topic is no possible name")
-        return
-    federation = arrival.federation = federations[levels[2]]
-    arrival.device, arrival.task, arrival.stage = levels[4], federation.digest, federation.first
+    arrival.federation = federation
+    arrival.device, arrival.task, arrival.stage = device, federation.digest, federation.first
     try:
         table = unpack(arrival.raw, LIMITS["report"])
         # Whatever else is wrong, the receipt should reach the report that it is about.
@@ -136,10 +135,11 @@ def open_all(arrivals: Iterable[Arrival]) -> None:
 def _open(layout: Layout, group: list[Arrival]) -> None:
     reports = [arrival.report for arrival in group if arrival.report is not None]
     rows, broken = codec.unpack_many([r.packed for r in reports if r.packed is not None], layout.sizes)
-    impossible = layout.plausibility.faults(np.array([report.n for report in reports]), rows)
-    for i, arrival in enumerate(group):
-        arrival.values = rows[i]
-    for i, fault in impossible.items():
-        group[i].refusal = Refusal("implausible", fault)
+    if len(broken) < len(group):
+        impossible = layout.plausibility.faults(np.array([report.n for report in reports]), rows)
+        for i, arrival in enumerate(group):
+            arrival.values = rows[i]
+        for i, fault in impossible.items():
+            group[i].refusal = Refusal("implausible", fault)
     for i, fault in broken.items():
         group[i].refusal = Refusal("malformed", fault)

@@ -65,6 +65,8 @@ class SqliteStore:
             raise StoreError(f"store {path}: {error}; give the path of a writable file in an existing folder") from None
 
     def _prepare(self, path: str | Path) -> None:
+        if self._db.execute("PRAGMA user_version").fetchone() == (FORMAT,):
+            return  # without a lock, so that a reader never waits for the daemon
         self._db.execute("BEGIN IMMEDIATE")
         try:
             (found,) = self._db.execute("PRAGMA user_version").fetchone()
@@ -126,13 +128,11 @@ class SqliteStore:
         )
         return {(device, stage): id for device, stage, id in rows}
 
-    def withdrawn(self, task: int, devices: Sequence[str]) -> set[str]:
-        """Those of the devices that were withdrawn."""
-        rows = self._db.execute(
-            "SELECT device FROM withdrawn WHERE task = ? AND device IN (SELECT value FROM json_each(?))",
-            (task, json.dumps(devices)),
-        )
-        return {device for (device,) in rows}
+    def withdrawn(self, task: int, devices: Sequence[str] | None = None) -> set[str]:
+        """Those of the devices (or of all) that were withdrawn."""
+        rows = self._db.execute("SELECT device FROM withdrawn WHERE task = ?", (task,))  # few, if any
+        found = {device for (device,) in rows}
+        return found if devices is None else found.intersection(devices)
 
     def insert(self, task: int, rows: Iterable[ReportRow]) -> None:
         """Keep counted reports."""

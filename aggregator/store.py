@@ -93,8 +93,8 @@ class Store(Protocol):
         """Ids of the reports that these devices have had counted, by device and stage."""
         ...
 
-    def withdrawn(self, task: int, devices: Sequence[str]) -> set[str]:
-        """Those of the devices that were withdrawn."""
+    def withdrawn(self, task: int, devices: Sequence[str] | None = None) -> set[str]:
+        """Those of the devices (or of all) that were withdrawn."""
         ...
 
     def insert(self, task: int, rows: Iterable[ReportRow]) -> None: ...

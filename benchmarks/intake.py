@@ -1,10 +1,9 @@
 """How fast the aggregator takes reports, against a bare paho subscriber that only counts the same messages.
 
-mosquitto holds a full queue for each of the two (QoS 1, persistent sessions); each in turn drains it in a process of its
-own. The aggregator's figure includes everything: decoding, the range checks, exact merging, a durable transaction
+mosquitto holds a full queue for each of the two (QoS 1, persistent sessions); each in turn drains it in a process of
+its own. The aggregator's figure includes everything: decoding, the range checks, exact merging, a durable transaction
 (synchronous=FULL) before every acknowledgement, and a receipt for every report. Both rates are measured in the same
-minute on the same machine, so their ratio travels better than either. Memory is the growth of the aggregator's resident
-set between the first and the last of the devices.
+minute on the same machine, so their ratio travels better than either. Memory is the aggregator's largest resident set.
 """
 
 from __future__ import annotations
@@ -26,6 +25,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from aggregator.connection import RECEIVE_MAXIMUM
 from fsir import messages
 from fsir.plan import first_stage
 from fsir.task import Task
@@ -79,20 +79,27 @@ def reports(task: Task, count: int, seed: int) -> list[tuple[str, bytes]]:
 # --- the two subscribers, each in a process of its own ----------------------------------------------------------------
 
 
-def _connect(url: str, client_id: str) -> mqtt.Client:
-    client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id=client_id, protocol=MQTTProtocolVersion.MQTTv5)
+def _connect(url: str, client_id: str, version: str) -> mqtt.Client:
+    port = int(url.rsplit(":", 1)[1])
+    if version == "3.1.1":
+        client = mqtt.Client(
+            CallbackAPIVersion.VERSION2, client_id, clean_session=False, protocol=MQTTProtocolVersion.MQTTv311
+        )
+        client.connect("127.0.0.1", port)
+        return client
+    client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id, protocol=MQTTProtocolVersion.MQTTv5)
     properties = Properties(PacketTypes.CONNECT)
     properties.SessionExpiryInterval = 3600
-    properties.ReceiveMaximum = 2000
-    client.connect("127.0.0.1", int(url.rsplit(":", 1)[1]), clean_start=False, properties=properties)
+    properties.ReceiveMaximum = RECEIVE_MAXIMUM
+    client.connect("127.0.0.1", port, clean_start=False, properties=properties)
     return client
 
 
-def bare(url: str, count: int) -> dict[str, float]:
+def bare(url: str, count: int, version: str) -> dict[str, float]:
     """A paho subscriber that counts messages and does nothing else."""
     times: list[float] = []
     busy = time.process_time()
-    client = _connect(url, "bare")
+    client = _connect(url, "bare", version)
 
     def on_message(client: mqtt.Client, userdata: Any, message: mqtt.MQTTMessage) -> None:
         times.append(time.perf_counter())
@@ -104,12 +111,12 @@ def bare(url: str, count: int) -> dict[str, float]:
     return {"rate": (count - 1) / (times[-1] - times[0]), "cpu_us": (time.process_time() - busy) / count * 1e6}
 
 
-def full(url: str, count: int, task_file: str, store: str, profile: str = "") -> dict[str, float]:
+def full(url: str, count: int, version: str, task_file: str, store: str, profile: str = "") -> dict[str, float]:
     """The aggregator's daemon, until every report is counted and answered."""
     from aggregator.aggregator import Aggregator
-    from aggregator.connection import Address
     from aggregator.daemon import Daemon
     from aggregator.sqlite import open_store
+    from edge_agent.connection import Broker as BrokerAddress
 
     task = Task.load(task_file)
     aggregator = Aggregator(open_store(f"sqlite:{store}"), [task], debounce=3600.0)
@@ -135,7 +142,7 @@ def full(url: str, count: int, task_file: str, store: str, profile: str = "") ->
 
     aggregator.take = first  # type: ignore[method-assign]
     busy = time.process_time()
-    daemon = Daemon(aggregator, Address.parse(url), client_id="full", reached=reached)
+    daemon = Daemon(aggregator, BrokerAddress.parse(url), client_id="full", version=version, reached=reached)
     if profile:
         import cProfile
 
@@ -163,7 +170,9 @@ def _resident() -> int:
 # --- the measurement --------------------------------------------------------------------------------------------------
 
 
-def measure(task: Task, count: int, who: tuple[str, ...], profile: str = "") -> dict[str, dict[str, float]]:
+def measure(
+    task: Task, count: int, who: tuple[str, ...], version: str = "5", profile: str = ""
+) -> dict[str, dict[str, float]]:
     """Fill the queues of these subscribers and let each drain its own."""
     with Broker() as broker, tempfile.TemporaryDirectory() as folder:
         url = broker.start("mosquitto")
@@ -172,7 +181,7 @@ def measure(task: Task, count: int, who: tuple[str, ...], profile: str = "") -> 
 
         task_file.write_text(to_toml(task.table()))
         for name in who:
-            client = _connect(url, name)
+            client = _connect(url, name, version)
             client.loop_start()
             client.subscribe(messages.topic(task.name, "report", "+"), 1)
             time.sleep(0.5)
@@ -182,7 +191,7 @@ def measure(task: Task, count: int, who: tuple[str, ...], profile: str = "") -> 
         found = {}
         for name in who:
             more = [str(task_file), str(Path(folder) / "store.db"), profile] if name == "full" else []
-            command = [sys.executable, "-m", "benchmarks.intake", name, url, str(count), *more]
+            command = [sys.executable, "-m", "benchmarks.intake", name, url, str(count), version, *more]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise RuntimeError(f"{name} failed:\n{done.stderr}")
@@ -218,7 +227,7 @@ def run() -> dict[str, float]:
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["bare"]:
-        print(json.dumps(bare(sys.argv[2], int(sys.argv[3]))))
+        print(json.dumps(bare(sys.argv[2], int(sys.argv[3]), sys.argv[4])))
     elif sys.argv[1:2] == ["full"]:
         print(json.dumps(full(sys.argv[2], int(sys.argv[3]), *sys.argv[4:])))
     else:

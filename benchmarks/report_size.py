@@ -1,7 +1,7 @@
 """What a report costs on the air: p = 10 features, H = 8 slices, n = 1000 records, epsilon 1, delta 1e-6.
 
-The floor is the entropy of what is sent: every published value is a Gaussian of known width rounded to a known step, and
-even a receiver who knew the data would have to be told the noise.
+The floor is the entropy of what is sent: every published value is a Gaussian of known width rounded to a known step,
+and even a receiver who knew the data would have to be told the noise.
 """
 
 from __future__ import annotations

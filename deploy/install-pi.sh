@@ -39,7 +39,7 @@ if [ -n "$root" ]; then
     cp -p "$here"/* ${wheel:+"$wheel"} "$inside"
     set -- "/tmp/${inside##*/}/install-pi.sh"
     [ -z "$wheel" ] || set -- "$@" --wheel "/tmp/${inside##*/}/$(basename "$wheel")"
-    chroot "$root" "$@"
+    chroot "$root" env -u SUDO_USER "$@"  # its accounts are not those of this computer
     exit
 fi
 
@@ -83,8 +83,9 @@ if [ -d /run/systemd/system ]; then
     systemctl try-restart "fsir-agent@$name"
 fi
 
-say "installed $(/opt/fsir/bin/python -m pip show fsir-edge 2>/dev/null | sed -n 's/^Version: /fsir-edge /p') as $name"
+version=$(/opt/fsir/bin/python -c 'from importlib.metadata import version; print(version("fsir-edge"))')
+say "installed fsir-edge $version as $name"
 say "now: 1. look at /etc/fsir/$name/policy.toml and agent.env
      2. let your sensor program write /srv/fsir/readings.csv
      3. sudo systemctl start fsir-agent@$name
-     4. delete the bundle, which holds a key: $here and its .tar.gz"
+     4. delete the bundle, folder and .tar.gz: it holds the device's key"

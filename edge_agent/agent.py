@@ -80,13 +80,14 @@ class Agent:
         self._greeting: Publish | None = None
         self._part: Participation | None = None
         self._server: Server | None = None
+        self._latest = b""
         self._refusal = ""
         if (pin := state.pinned(name)) is not None:
             task = inbox.read_task(pin.raw, name)
             self._refusal = "; ".join(refusals(state, task, self.policy, self.feed))
             self._join(task)
             if pin.subspace is not None:
-                self._server = Server(task, inbox.read_subspace(pin.subspace, task, pin.active))
+                self.receive(topic(name, "subspace"), pin.subspace)
 
     # --- what the device is doing ---------------------------------------------------------------------------------
 
@@ -159,10 +160,10 @@ class Agent:
         found = None if self._server is None else self._server.serve(record.x)
         return None if found is None else {"record": record.position.ordinal, **found}
 
-    def checkpoint(self) -> None:
+    def checkpoint(self, leaving: bool = False) -> None:
         """Commit what was learned together with the position; `StorageError` if the disk takes nothing."""
         if self._part is not None:
-            self._part.checkpoint()
+            self._part.checkpoint(leaving)
 
     # --- messages out ---------------------------------------------------------------------------------------------
 
@@ -285,9 +286,11 @@ class Agent:
             self._part.take_active(features)
 
     def _take_subspace(self, raw: bytes, task: Task) -> None:
+        if raw == self._latest:
+            return  # retained: it comes with every connection
         server = Server(task, inbox.read_subspace(raw, task, self.active))
         self.state.keep_subspace(self.name, raw)
-        self._server = server
+        self._server, self._latest = server, raw
 
     def _take_receipt(self, raw: bytes, task: Task) -> None:
         receipt = inbox.read_receipt(raw, task, self.state.device)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import logging
+import os
 import sys
 
 from fsir.errors import FsirError
@@ -37,6 +38,8 @@ _POLICY = "the owner's policy, a TOML file; without one: total epsilon 2 at delt
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; returns the exit code."""
+    # A device has other things to do: the threads of BLAS would spin between two records, for nothing.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     args = _parser().parse_args(arguments)
     level = getattr(args, "log_level", "warning").upper()
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)

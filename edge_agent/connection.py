@@ -108,6 +108,7 @@ class Connection:
         self._attempts = 0
         self._due = 0.0
         self._welcomed = False
+        self._unconfirmed: set[int] = set()
         self._welcome_by = 0.0
         self._refused = ""
         self.up = False
@@ -148,6 +149,7 @@ class Connection:
             self._later(now, str(error))
             return
         self._client, self._welcome_by = client, now + WELCOME
+        self._unconfirmed.clear()
 
     def _silent(self, now: float) -> bool:
         return not self._welcomed and now >= self._welcome_by
@@ -193,10 +195,13 @@ class Connection:
     def publish(self, topic: str, payload: bytes, retain: bool = False) -> None:
         """Send at QoS 1; what gets lost is the caller's to repeat."""
         if self._client is not None:
-            self._client.publish(topic, payload, qos=1, retain=retain)
+            self._unconfirmed.add(self._client.publish(topic, payload, qos=1, retain=retain).mid)
 
     def close(self) -> None:
-        """Say good-bye."""
+        """Say good-bye, once the broker has what was sent: hanging up on unread messages would take ours along."""
+        for _ in range(50):
+            if self._client is None or not self._unconfirmed or self._client.loop(0.02) != mqtt.MQTT_ERR_SUCCESS:
+                break
         _hang_up(self._client)
         self._client, self.up = None, False
 
@@ -228,7 +233,8 @@ class Connection:
         except Exception:  # one message that nobody foresaw must not end a service that runs for months
             log.exception("%s: failed on a message of %d bytes", self._broker, len(message.payload))
 
-    def _published(self, _client: Any, _data: Any, _mid: int, reason: Any, _properties: Any) -> None:
+    def _published(self, _client: Any, _data: Any, mid: int, reason: Any, _properties: Any) -> None:
+        self._unconfirmed.discard(mid)
         if reason is not None and reason.is_failure:
             log.error("%s: may not publish (%s); check the broker's access list", self._broker, reason)
 

@@ -10,7 +10,7 @@ from fsir.messages import LIMITS, Active, Receipt, Subspace
 from fsir.task import Task
 
 
-@lru_cache(maxsize=8)  # a thousand simulated devices read the same task
+@lru_cache(maxsize=4)  # a thousand simulated devices read the same task
 def read_task(raw: bytes, name: str) -> Task:
     """The task published under a name."""
     if len(raw) > LIMITS["task"]:

@@ -22,7 +22,7 @@ from fsir.slicing import UNKNOWN
 from fsir.task import Task
 
 Rows = NDArray[np.float64]
-BLOCK = 256  # rows that are quantised together
+BLOCK = 64  # rows that are quantised together
 
 
 class MomentsLearner:

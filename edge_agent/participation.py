@@ -114,9 +114,10 @@ class Participation:
         if record.position.ordinal <= self.position.ordinal:
             return False  # a source that serves several tasks starts where the slowest one is
         wanted = self.wants_records
-        self.position, self._dirty = record.position, True
+        self.position = record.position
         if not wanted or self.learner is None:
-            return False
+            return False  # passed by: nothing that would be worth a write
+        self._dirty = True
         x, before = record.x, self.learner.n
         y = x.get(self.task.response.name) if record.y is None else record.y
         self.learner.learn_one({name: x[name] for name in self._names if name in x}, y)
@@ -146,9 +147,9 @@ class Participation:
         """Records that were not accepted, by reason."""
         return {} if self.learner is None else self.learner.refused
 
-    def checkpoint(self) -> None:
-        """Commit what was learned together with the position."""
-        if self._dirty:
+    def checkpoint(self, leaving: bool = False) -> None:
+        """Commit what was learned together with the position; who leaves also notes where it only passed by."""
+        if self._dirty or leaving:
             learned, kept = (None, ()) if self.learner is None else (self.learner.learned(), self.learner.take_kept())
             self._state.save(self.task.name, Progress(self.position, self._first, self._last, learned), kept)
             self._saved()

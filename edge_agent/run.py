@@ -21,8 +21,11 @@ from edge_agent.sources.base import Position, Record, Source
 from edge_agent.state import State
 
 log = logging.getLogger("fsir.run")
-BATCH = 64  # records between two looks at the broker
+BATCH = 16  # records between two looks at the broker
+HOLD = 2.0  # seconds for which a file waits until every task is known
 LONGEST_WAIT = 60.0
+PATIENCE = 10.0  # seconds after which a task that does not come is worth a word
+DISK_SHARE = 0.02  # of the time may go into saving: a card of a small device wears out
 
 DONE, TOO_FEW = 0, 3  # exit codes
 
@@ -49,7 +52,9 @@ class Runner:
         )  # fmt: skip
         self._waiting: deque[Record] = deque()
         self._learned = False
-        self._saved_at = time.monotonic()
+        self._up_at: float | None = None
+        self._save_at = time.monotonic() + manner.checkpoint_seconds
+        self._warn_at: float | None = None
         self._leaving = False
         self._wake_read, self._wake_write = os.pipe()
         source.resume(self._start(state))
@@ -67,8 +72,10 @@ class Runner:
             agent.receive(message.topic, bytes(message.payload), message.retain)
 
     def _up(self) -> None:
+        self._up_at = time.monotonic()
+        self._warn_at = self._up_at + PATIENCE
         for agent in self._agents:
-            agent.connected(time.monotonic())
+            agent.connected(self._up_at)
 
     def _down(self) -> None:
         for agent in self._agents:
@@ -108,14 +115,19 @@ class Runner:
         for agent in self._agents:
             for message in agent.outgoing(now):
                 self._connection.publish(message.topic, message.payload, message.retain)
-        if now - self._saved_at >= self._manner.checkpoint_seconds:
-            self._checkpoint(now)
+        if now >= self._save_at:
+            self._checkpoint()
+        if self._warn_at is not None and now >= self._warn_at:
+            self._warn_at = None
+            for agent in self._agents:
+                if agent.phase is Phase.WAITING and not agent.reason:
+                    log.warning("%s: there is no such task on the broker yet; is the name right?", agent.name)
 
     def _feed(self) -> None:
         if not self._waiting:
             self._waiting.extend(self._source.poll(BATCH))
         for _ in range(len(self._waiting)):
-            if self._source.replayable and not self._wanted():
+            if self._source.replayable and (not self._wanted() or self._held()):
                 return  # a file can wait until there is a use for its records
             record = self._waiting.popleft()
             for agent in self._agents:
@@ -129,25 +141,38 @@ class Runner:
     def _wanted(self) -> bool:
         return any(agent.wants_records or agent.serving for agent in self._agents)
 
-    def _checkpoint(self, now: float) -> None:
-        self._saved_at = now
+    def _held(self) -> bool:
+        """Whether a task may arrive any moment: its first records should not have passed by then."""
+        unheard = any(agent.phase is Phase.WAITING and not agent.reason for agent in self._agents)
+        return unheard and self._up_at is not None and time.monotonic() < self._up_at + HOLD
+
+    def _checkpoint(self, leaving: bool = False) -> None:
+        begun = time.monotonic()
         try:
             for agent in self._agents:
-                agent.checkpoint()
+                agent.checkpoint(leaving)
         except StorageError as error:
             log.error("%s", error)
+        now = time.monotonic()
+        self._save_at = now + max(self._manner.checkpoint_seconds, (now - begun) / DISK_SHARE)
 
     def _wait(self) -> None:
         now = time.monotonic()
-        moments = [now + LONGEST_WAIT, self._connection.next_due(now), self._saved_at + self._manner.checkpoint_seconds]
+        moments = [now + LONGEST_WAIT, self._connection.next_due(now)]
+        if any(agent.wants_records for agent in self._agents):
+            moments.append(self._save_at)
+        if self._warn_at is not None:
+            moments.append(self._warn_at)
         moments += [due for agent in self._agents if (due := agent.next_due(now)) is not None]
         readers = [self._wake_read]
         if not self._waiting and not self._source.ended:
             moments.append(now + self._source.delay())
             if (descriptor := self._source.fileno()) is not None:
                 readers.append(descriptor)
-        elif self._waiting and (self._wanted() or not self._source.replayable):
+        elif self._waiting and ((self._wanted() and not self._held()) or not self._source.replayable):
             return
+        if self._held() and self._up_at is not None:
+            moments.append(self._up_at + HOLD)
         if (descriptor := self._connection.fileno()) is not None:
             readers.append(descriptor)
         writers = [descriptor] if descriptor is not None and self._connection.wants_write() else []
@@ -178,12 +203,10 @@ class Runner:
         for agent in self._agents:
             if agent.phase is Phase.LEARNING:
                 log.info("%s: %d records learned so far", agent.name, agent.n)
-        self._checkpoint(time.monotonic())
+        self._checkpoint(leaving=True)
         for agent in self._agents:
             if self._connection.up and (message := agent.presence(False)) is not None:
                 self._connection.publish(message.topic, message.payload, message.retain)
         self._connection.close()
-        self._source.close()
-        self._output.close()
         os.close(self._wake_read)
         os.close(self._wake_write)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 from edge_agent.agent import Agent, Feed
@@ -28,19 +29,16 @@ def start(args: argparse.Namespace) -> int:
         args.broker, username=args.username, password=_password(args.password_file, "FSIR_PASSWORD"),
         ca=args.ca, certificate=args.cert, key=args.key,
     )  # fmt: skip
-    source = open_source(
-        args.source,
-        Options(
-            follow=args.follow, time_column=args.time_column, speed=args.speed, record_id=args.record_id,
-            broker=_sensors(args) or broker,
-        ),
+    options = Options(
+        follow=args.follow, time_column=args.time_column, speed=args.speed, record_id=args.record_id,
+        broker=_sensors(args) or broker,
     )  # fmt: skip
-    state = State(args.state, args.device)
-    try:
+    with ExitStack() as leaving:
+        source = leaving.enter_context(closing(open_source(args.source, options)))
+        state = leaving.enter_context(closing(State(args.state, args.device)))
+        output = leaving.enter_context(closing(open_output(args.output)))
         agents = [Agent(state, name, policy, feed=Feed.of(source)) for name in args.task]
-        return Runner(agents, state, broker, source, open_output(args.output), Manner(args.once, args.save_every)).run()
-    finally:
-        state.close()
+        return Runner(agents, state, broker, source, output, Manner(args.once, args.save_every)).run()
 
 
 def _sensors(args: argparse.Namespace) -> Broker | None:

@@ -8,9 +8,8 @@ so that both directions are a handful of array operations, for one vector or for
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +23,7 @@ _MOST_BITS = 52
 _OUT_OF_RANGE = -(2**63)  # marks a row
 
 
-@dataclass(frozen=True, slots=True)
-class Packed:
+class Packed(NamedTuple):
     """Blocks of integers as they go on the air."""
 
     sizes: tuple[int, ...]
@@ -49,7 +47,9 @@ def pack(blocks: Sequence[Integers]) -> Packed:
     ends = np.cumsum((folded >> k) + 1) - 1
     unary = np.zeros(int(ends[-1]) + 1, np.uint8)
     unary[ends] = 1
-    bits = ((folded[:, None] >> np.arange(k)) & 1).astype(np.uint8)
+    bits = np.empty((folded.size, k), np.uint8)
+    for bit in range(k):  # one at a time: all at once would take 8 k bytes a value
+        bits[:, bit] = (folded >> bit) & 1
     return Packed(sizes, centres, k, np.packbits(unary).tobytes(), np.packbits(bits).tobytes())
 
 
@@ -69,10 +69,9 @@ def unpack_many(batch: Sequence[Packed], sizes: tuple[int, ...]) -> tuple[Intege
     """
     count = sum(sizes) if min(sizes, default=0) >= 0 and sum(sizes) <= MAX_VALUES else -1
     faults = {i: fault for i, packed in enumerate(batch) if (fault := _fault(packed, sizes, count))}
-    rows = np.zeros((len(batch), max(count, 0)), np.int64)
     sound = [i for i in range(len(batch)) if i not in faults] if faults else list(range(len(batch)))
     if not sound or not count:
-        return rows, faults
+        return np.zeros((len(batch), 0), np.int64), faults  # no memory for what a broken message announces
     lengths = np.array([len(batch[i].unary) for i in sound], np.int64)
     unary = np.unpackbits(np.frombuffer(b"".join([batch[i].unary for i in sound]), np.uint8))
     ends = np.flatnonzero(unary.view(np.bool_))  # ten times as fast as on bytes
@@ -88,6 +87,7 @@ def unpack_many(batch: Sequence[Packed], sizes: tuple[int, ...]) -> tuple[Intege
     else:
         starts = starts[:-1]
     ends = ends.reshape(len(sound), count)  # type: ignore[assignment]
+    rows = np.zeros((len(batch), count), np.int64)
     by_bits: dict[int, list[int]] = {}
     for row, i in enumerate(sound):
         by_bits.setdefault(batch[i].k, []).append(row)
@@ -114,8 +114,8 @@ def _fault(packed: Packed, sizes: tuple[int, ...], count: int) -> str | None:
         return f"packed block: k = {k} with {len(packed.centres)} centres is out of range"
     if sizes and not (max(packed.centres) <= LARGEST and min(packed.centres) >= -LARGEST):
         return "packed block: a centre is out of range"
-    # The k that `pack` chooses leaves fewer than eight bits of unary code for each value.
-    if len(packed.remainders) != (count * k + 7) // 8 or len(packed.unary) > count:
+    # The k that `pack` chooses leaves fewer than eight bits of unary code for each value, and at least one.
+    if len(packed.remainders) != (count * k + 7) // 8 or not count <= 8 * len(packed.unary) <= 8 * count:
         return (
             f"packed block: {len(packed.unary)} + {len(packed.remainders)} bytes cannot be {count} values of {k} bits"
         )

@@ -59,15 +59,29 @@ def centred(G: Matrix, counts: Matrix, T: Matrix, N: int, levels: Levels) -> Mer
     shares = counts + (1.0 - counts.sum(-1, keepdims=True)) / counts.shape[-1]
     mean = G.sum(-1)
     M = G - mean[..., :, None] * shares[..., None, :]
-    return Merged(N, shares, mean, M, T - mean[..., :, None] * mean[..., None, :], levels)
+    # The square of a noisy mean is too large by the variance of its noise.
+    square = mean[..., :, None] * mean[..., None, :] - G.shape[-1] * levels.sums * np.eye(G.shape[-2])
+    return Merged(N, shares, mean, M, T - square, levels)
+
+
+def stretch(m: Merged, power: float) -> Matrix:
+    """A power of the row covariance of the mechanism's noise on `M`, in units of the noise of the sums.
+
+    Noise of the counts enters `M` times the mean: in that one direction there is more noise than in the others.
+    """
+    square = (m.mean**2).sum(-1)[..., None, None]
+    ratio = m.levels.counts / m.levels.sums if m.levels.sums > 0.0 else 0.0
+    along = ((1.0 + ratio * square) ** power - 1.0) / np.maximum(square, _TINY)
+    return np.asarray(np.eye(m.mean.shape[-1]) + along * m.mean[..., :, None] * m.mean[..., None, :])
 
 
 def between(m: Merged) -> Matrix:
     """The covariance of the slice means, `M D^-1 M^T` without what the noise of the mechanism adds to it."""
     D, H = m.weights, m.M.shape[-1]
     noise = m.levels.sums * (((1.0 - D) ** 2 + (H - 1) * D**2) / D).sum(-1)
-    raw = (m.M / D[..., None, :]) @ m.M.swapaxes(-1, -2)
-    return _floored(raw - _times_identity(noise, raw), 0.0)
+    U, s, _ = np.linalg.svd(stretch(m, -0.5) @ m.M / np.sqrt(D)[..., None, :], full_matrices=False)
+    root = stretch(m, 0.5) @ (U * np.sqrt(np.maximum(s**2 - noise[..., None], 0.0))[..., None, :])
+    return np.asarray(root @ root.swapaxes(-1, -2))
 
 
 def covariance(m: Merged) -> Matrix:
@@ -79,7 +93,7 @@ def covariance(m: Merged) -> Matrix:
     much better than the second moment: without it, strong responses would look like noise in a covariance.
     """
     B = between(m)
-    B0 = B - _times_identity(_mean_eigenvalue(B), B)
+    B0 = B - _mean_eigenvalue(B) * np.eye(B.shape[-1])
     gamma = (B0 * m.Sigma).sum((-2, -1)) / np.maximum((B0 * B0).sum((-2, -1)), _TINY**2)
     gamma = np.clip(gamma, 0.0, 1.0)[..., None, None]
     return np.asarray(_repaired(m, m.Sigma - gamma * B) + gamma * B)
@@ -92,23 +106,16 @@ def within(m: Merged) -> Matrix:
 
 def _repaired(m: Merged, S: Matrix) -> Matrix:
     p, levels = S.shape[-1], m.levels
-    rest = S - _times_identity(_mean_eigenvalue(S), S)
+    rest = S - _mean_eigenvalue(S) * np.eye(p)
     noise = p * levels.diagonal + p * (p - 1) * levels.off_diagonal
+    # The noise of the mean enters through its square.
+    noise = noise + 2 * (p + 1) * m.M.shape[-1] * levels.sums * (m.mean**2).sum(-1)[..., None, None]
     intensity = np.minimum(noise / np.maximum((rest * rest).sum((-2, -1), keepdims=True), _TINY**2), 1.0)
+    values, vectors = np.linalg.eigh(S - intensity * rest)
     # An eigenvalue below the noise of a single entry says no more than that it is small.
-    lowest = np.maximum(1e-10 * _mean_eigenvalue(m.Sigma)[..., None], max(levels.off_diagonal**0.5, _TINY))
-    return _floored(S - intensity * rest, lowest)
+    lowest = np.maximum(1e-10 * _mean_eigenvalue(m.Sigma)[..., 0], max(levels.off_diagonal**0.5, _TINY))
+    return np.asarray((vectors * np.maximum(values, lowest)[..., None, :]) @ vectors.swapaxes(-1, -2))
 
 
 def _mean_eigenvalue(S: Matrix) -> Matrix:
-    return np.asarray(np.trace(S, axis1=-2, axis2=-1) / S.shape[-1])
-
-
-def _times_identity(factor: Matrix, like: Matrix) -> Matrix:
-    return np.asarray(factor)[..., None, None] * np.eye(like.shape[-1])
-
-
-def _floored(S: Matrix, lowest: Matrix | float) -> Matrix:
-    """The symmetric matrix with its eigenvalues raised to at least `lowest`."""
-    values, vectors = np.linalg.eigh(S)
-    return np.asarray((vectors * np.maximum(values, lowest)[..., None, :]) @ vectors.swapaxes(-1, -2))
+    return np.asarray(np.trace(S, axis1=-2, axis2=-1)[..., None, None] / S.shape[-1])

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgpack
 import numpy as np
@@ -44,7 +43,7 @@ def unpack(raw: bytes, limit: int = LIMITS["task"]) -> dict[str, Any]:
     # msgpack has no common base for its errors; deep nesting raises its own StackError or a RecursionError.
     except (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException) as error:
         raise MessageError(f"not msgpack: {type(error).__name__}: {str(error)[:_SHOWN]}") from None
-    if not isinstance(table, dict) or not all(isinstance(key, str) for key in table):
+    if not isinstance(table, dict) or set(map(type, table)) - {str}:
         raise MessageError("not a message: a map with text keys is expected")
     return table
 
@@ -54,8 +53,7 @@ def decode(raw: bytes, kind: str) -> Message:
     return _decode(unpack(raw, LIMITS[kind]), kind, _READERS[kind])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class SealedReport:
+class SealedReport(NamedTuple):
     """A report whose blocks are still packed: a receiver of many opens those of one layout together."""
 
     task: bytes

@@ -11,16 +11,22 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fsir.covariance import Matrix, Merged
+from fsir.covariance import Matrix, Merged, stretch
 
 _ROUNDS = 3  # of the alternation between rows and columns; it settles after two
 
 
 @dataclass(frozen=True, eq=False)
 class Whitened:
-    """`Y = left M right`, whose noise has variance about 1/N in every entry, and its singular value decomposition."""
+    """`Y = left M right`, whose noise has variance about 1/N in every entry, and its singular value decomposition.
 
-    left: Matrix  # p x p
+    `left = diag(gains) eigenvectors^T stretch`: after the stretch the mechanism's noise is the same in all directions.
+    """
+
+    stretch: Matrix  # p x p
+    eigenvalues: Matrix  # p, of the stretched covariance
+    eigenvectors: Matrix  # p x p
+    gains: Matrix  # p
     right: Matrix  # H x (H - 1): the rows of M sum to 0, so that one dimension of the columns is empty
     mechanism: Matrix  # the part of the noise that comes from the mechanism, from 0 to 1
     U: Matrix
@@ -32,21 +38,25 @@ def whitened(m: Merged, Sigma: Matrix) -> Whitened:
     """Whiten rows and columns of `M` by their total noise.
 
     `N cov(vec M) = a I (x) J^T J + Sigma (x) (D - p p^T)`, mechanism plus sampling, with `J = I - 1 p^T` and `a` the
-    noise of the sums. It is not a product of rows and columns; a close one is found by alternating between both.
+    noise of the sums; a stretch has made the noise of the counts part of the first term. This is not a product of
+    rows and columns; a close one is found by alternating between both.
     """
-    p, H = m.M.shape[-2:]
+    H = m.M.shape[-1]
     contrasts, D, a = _contrasts(H), m.weights, m.N * m.levels.sums
     J = np.eye(H) - D[..., None, :]
     mechanism = contrasts.T @ J.swapaxes(-1, -2) @ J @ contrasts
     sampling = contrasts.T @ (np.eye(H) * D[..., None, :] - D[..., :, None] * D[..., None, :]) @ contrasts
-    rows, columns, identity, part = Sigma, sampling, np.eye(p), np.zeros(m.M.shape[:-2])
+    T = stretch(m, -0.5)
+    values, vectors = np.linalg.eigh(T @ Sigma @ T)
+    rows, columns, part = values, sampling, np.zeros(m.M.shape[:-2])
     for _ in range(_ROUNDS if a > 0.0 else 0):
-        rows = a * _overlap(columns, mechanism) * identity + _overlap(columns, sampling) * Sigma
-        noise = a * _overlap(rows, identity) * mechanism
-        columns = noise + _overlap(rows, Sigma) * sampling
-        part = _overlap(columns, noise)[..., 0, 0]
-    left, right = _inverse_root(rows), contrasts @ _inverse_root(columns)
-    return Whitened(left, right, part, *np.linalg.svd(left @ m.M @ right, full_matrices=False))
+        rows = a * _overlap(columns, mechanism)[..., None] + _overlap(columns, sampling)[..., None] * values
+        noise = a * (1.0 / rows).mean(-1)[..., None, None] * mechanism
+        columns = noise + (values / rows).mean(-1)[..., None, None] * sampling
+        part = _overlap(columns, noise)
+    gains, right = rows**-0.5, contrasts @ _inverse_root(columns)
+    Y = gains[..., :, None] * (vectors.swapaxes(-1, -2) @ T @ m.M @ right)
+    return Whitened(T, values, vectors, gains, right, part, *np.linalg.svd(Y, full_matrices=False))
 
 
 def signal(white: Whitened, N: int) -> Matrix:
@@ -54,26 +64,23 @@ def signal(white: Whitened, N: int) -> Matrix:
 
     Those that noise alone could reach are set to the smallest one that could be seen at all.
     """
-    p, q = white.left.shape[-1], white.right.shape[-1]
+    p, q = white.gains.shape[-1], white.right.shape[-1]
     above = white.singular_values**2 - (p + q) / N
     root = np.sqrt(np.maximum(above**2 - 4.0 * p * q / N**2, 0.0))
     return np.asarray(np.maximum(0.5 * (above + root), (p * q) ** 0.5 / N))
 
 
-def directions(m: Merged, Sigma: Matrix, white: Whitened, d: int) -> Matrix:
+def directions(m: Merged, white: Whitened, d: int) -> Matrix:
     """`beta = Sigma^-1 U_d`, regularised as the mechanism's noise demands.
 
-    With `A = left Sigma` the k-th whitened direction is `y = A b + noise`, and `b` is found by ridge regression whose
+    With `A = left Sigma` the k-th whitened direction is `u = A b + noise`, and `b` is found by ridge regression whose
     penalty is the variance of the mechanism's noise, on `M` and through `Sigma b`, over the size of `b`.
     """
-    A = white.left @ Sigma
-    turned = A.swapaxes(-1, -2)
-    values, vectors = np.linalg.eigh(turned @ A)
-    size = signal(white, m.N)[..., :d] / values.sum(-1, keepdims=True)  # mean square of the entries of b
-    penalty = white.mechanism[..., None] / (m.N * size)
-    penalty = penalty + m.levels.off_diagonal * (white.left**2).sum((-2, -1))[..., None]
-    coordinates = vectors.swapaxes(-1, -2) @ (turned @ white.U[..., :d])
-    return np.asarray(vectors @ (coordinates / (values[..., :, None] + penalty[..., None, :])))
+    A = (white.gains * white.eigenvalues)[..., :, None]
+    size = signal(white, m.N)[..., None, :d] / (A * A).sum(-2, keepdims=True)  # mean square of the entries of b
+    penalty = white.mechanism[..., None, None] / (m.N * size)
+    penalty = penalty + m.levels.off_diagonal * (white.gains**2).sum(-1)[..., None, None]
+    return np.asarray(white.stretch @ white.eigenvectors @ (A / (A * A + penalty) * white.U[..., :d]))
 
 
 def standardised(m: Merged, Sigma: Matrix, beta: Matrix) -> Matrix:
@@ -92,9 +99,8 @@ def _contrasts(H: int) -> Matrix:
 
 
 def _overlap(noise: Matrix, S: Matrix) -> Matrix:
-    """Mean of the eigenvalues of `noise^-1 S`, shaped to multiply matrices."""
-    mean = np.einsum("...ij,...ji->...", np.linalg.inv(noise), S) / noise.shape[-1]
-    return np.asarray(mean[..., None, None], dtype=np.float64)
+    """Mean of the eigenvalues of `noise^-1 S`."""
+    return np.asarray(np.trace(np.linalg.solve(noise, S), axis1=-2, axis2=-1) / S.shape[-1])
 
 
 def _inverse_root(S: Matrix) -> Matrix:

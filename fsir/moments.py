@@ -85,7 +85,8 @@ class Moments:
         self._sums = np.zeros((stage.p, stage.slices))
         self._counts = np.zeros(stage.slices)
         self._second = np.zeros((stage.p, stage.p)) if stage.has_second else None
-        self._buffer = np.empty((min(1024, max(64, 2**16 // stage.p)), stage.p))
+        # Long enough for BLAS to be at its best, at most 2 MiB for all but the widest records.
+        self._buffer = np.empty((min(1024, max(64, 2**18 // stage.p)), stage.p))
         self._buffered_slices = np.empty(len(self._buffer), np.int64)
         self._waiting = 0
         self._added = 0

@@ -17,9 +17,9 @@ refused with probability below 1e-9**:
   concentration);
 - a total: `z sqrt(m) sd` with `2 P(Z > z) = 1e-10`.
 
-The noise comes from a sampler that is the inverse normal of a tail probability with 53 significant bits; its tails are
-those of a normal to a relative 1e-9, which the relative slack below covers. For `vgm` the noise depends on the data:
-its variance on a slice mean is at most the floor plus C, the largest singular value that there can be.
+The noise comes from a sampler that is the inverse normal of a tail probability with 53 significant bits; its values
+are those of a normal to a relative 1e-9, which the slack below covers. For `vgm` the noise depends on the data: its
+variance on a slice mean is at most the floor plus C, the largest singular value that there can be.
 """
 
 from __future__ import annotations
@@ -32,13 +32,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.plan import Block, Stage, minimum_size, report_size
+from fsir.plan import Stage, minimum_size, report_size
 from fsir.task import Task
 
 FALSE_ALARM = 1e-10  # of each of the eight tests
 _SLACK = 1e-9
-_Z = -NormalDist().inv_cdf(FALSE_ALARM / 2)
-_T = math.sqrt(-2.0 * math.log(FALSE_ALARM))
 
 Integers = NDArray[np.int64]
 Numbers = NDArray[np.float64]
@@ -52,93 +50,84 @@ def allowed_sizes(task: Task) -> tuple[int, int]:
 
 def implausible(stage: Stage, n: int, blocks: Sequence[Integers]) -> str | None:
     """Why no honest device can have sent these blocks about n records, or None."""
-    sizes = tuple(block.size for block in stage.blocks)
-    if tuple(len(block) for block in blocks) != sizes:
-        return f"blocks of {tuple(len(block) for block in blocks)} values where {sizes} are expected"
-    faults = Plausibility(stage).faults(np.array([n]), np.concatenate(blocks)[None, :])
-    return faults.get(0)
+    found, expected = tuple(len(block) for block in blocks), tuple(block.size for block in stage.blocks)
+    if found != expected:
+        return f"blocks of {found} values where {expected} are expected"
+    return Plausibility(stage).faults(np.array([n]), np.concatenate(blocks)[None, :]).get(0)
 
 
 class Plausibility:
-    """The eight tests of one stage, on many reports at once."""
+    """The eight tests of one stage, on many reports at once; a `false_alarm` for each."""
 
-    def __init__(self, stage: Stage) -> None:
+    def __init__(self, stage: Stage, false_alarm: float = FALSE_ALARM) -> None:
         self._stage = stage
-        self._reach = min(stage.truncate, stage.norm)
+        self._t = math.sqrt(-2.0 * math.log(false_alarm))
+        self._z = _quantile(false_alarm / 2)
+        self._z_of_largest = [_quantile(false_alarm / (2 * max(1, block.size))) for block in stage.blocks]
         ends = np.cumsum([block.size for block in stage.blocks]).tolist()
         self._columns = [slice(end - block.size, end) for block, end in zip(stage.blocks, ends, strict=True)]
-        self._coordinate_z = [-NormalDist().inv_cdf(FALSE_ALARM / (2 * max(1, block.size))) for block in stage.blocks]
 
     def faults(self, n: Integers, rows: Integers) -> dict[int, str]:
         """What is wrong, by row; `rows` are integer vectors in the public layout, `n` their numbers of records."""
-        stage, reach, C = self._stage, self._reach, self._stage.norm
-        N = n.astype(np.float64)
-        found: dict[int, str] = {}
-        sd_sums: Numbers | float = stage.sums.sd
-        if stage.mechanism == "vgm":
-            sd_sums = np.sqrt(stage.sums.sd**2 + N * N * C)
-        self._coordinates(found, rows, 0, -N * reach, N * reach, sd_sums, "a slice sum")
-        self._norm(found, rows, 0, N * C, sd_sums, "the norm of the slice sums")
+        stage, C, N = self._stage, self._stage.norm, n.astype(np.float64)
+        reach, nothing = min(stage.truncate, C), np.zeros_like(N)
+        sd = np.sqrt(stage.sums.sd**2 + (N * N * C if stage.mechanism == "vgm" else nothing))
+        found = _Faults()
+        sums, counts, diagonal, off_diagonal = (rows[:, columns] for columns in self._columns)
+        found.outside("a slice sum", *self._largest(0, sums, sd), -N * reach, N * reach)
+        found.outside("the norm of the slice sums", *self._norm(0, sums, sd), nothing, N * C)
         if stage.counts.size:
-            self._coordinates(found, rows, 1, 0.0 * N, N, stage.counts.sd, "a slice count")
-            self._total(found, rows, 1, N, N, stage.counts.sd, "the total of the counts")
+            sd = stage.counts.sd + nothing
+            found.outside("a slice count", *self._largest(1, counts, sd), nothing, N)
+            found.outside("the total of the counts", *self._total(1, counts, sd), N, N)
         if stage.has_second:
-            self._coordinates(found, rows, 2, 0.0 * N, N * reach**2, stage.diagonal.sd, "a second moment")
-            self._total(found, rows, 2, 0.0 * N, N * C * C, stage.diagonal.sd, "the trace of the second moment")
+            sd = stage.diagonal.sd + nothing
+            found.outside("a second moment", *self._largest(2, diagonal, sd), nothing, N * reach**2)
+            found.outside("the trace of the second moment", *self._total(2, diagonal, sd), nothing, N * C * C)
         if stage.off_diagonal.size:
-            most = N * min(reach**2, C * C / 2)
-            self._coordinates(found, rows, 3, -most, most, stage.off_diagonal.sd, "a mixed second moment")
-            self._norm(
-                found, rows, 3, N * C * C / math.sqrt(2), stage.off_diagonal.sd, "the norm of the mixed second moments"
+            sd, most = stage.off_diagonal.sd + nothing, N * min(reach**2, C * C / 2)
+            found.outside("a mixed second moment", *self._largest(3, off_diagonal, sd), -most, most)
+            found.outside(
+                "the norm of the mixed second moments",
+                *self._norm(3, off_diagonal, sd),
+                nothing,
+                N * C * C / math.sqrt(2.0),
             )
-        return found
+        return found.texts
 
-    def _coordinates(
-        self,
-        found: dict[int, str],
-        rows: Integers,
-        index: int,
-        low: Numbers,
-        high: Numbers,
-        sd: Numbers | float,
-        what: str,
-    ) -> None:
-        block, values = self._stage.blocks[index], rows[:, self._columns[index]]
-        margin = self._coordinate_z[index] * sd + block.worth
-        _note(found, values.max(axis=1), low, high, margin, block, what)
-        _note(found, values.min(axis=1), low, high, margin, block, what)
+    # Each of these returns the smallest and the largest value that is tested, and the margin that noise needs.
 
-    def _norm(
-        self, found: dict[int, str], rows: Integers, index: int, high: Numbers, sd: Numbers | float, what: str
-    ) -> None:
-        block = self._stage.blocks[index]
-        values = rows[:, self._columns[index]].astype(np.float64)
-        norms = np.sqrt(np.einsum("ij,ij->i", values, values))
+    def _largest(self, index: int, values: Integers, sd: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        worth = self._stage.blocks[index].worth
+        return values.min(axis=1) * worth, values.max(axis=1) * worth, self._z_of_largest[index] * sd + worth
+
+    def _norm(self, index: int, values: Integers, sd: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+        block, floats = self._stage.blocks[index], values.astype(np.float64)
+        norm: Numbers = np.sqrt(np.einsum("ij,ij->i", floats, floats)) * block.worth
         root = math.sqrt(block.size)
-        _note(found, norms, 0.0 * high, high, (root + _T) * sd + root * block.worth, block, what)
+        return norm, norm, (root + self._t) * sd + root * block.worth
 
-    def _total(
-        self, found: dict[int, str], rows: Integers, index: int, low: Numbers, high: Numbers, sd: float, what: str
-    ) -> None:
+    def _total(self, index: int, values: Integers, sd: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         block = self._stage.blocks[index]
-        totals = rows[:, self._columns[index]].astype(np.float64).sum(axis=1)
-        margin = _Z * math.sqrt(block.size) * sd + block.size * block.worth
-        _note(found, totals, low, high, margin, block, what)
+        total: Numbers = values.sum(axis=1, dtype=np.float64) * block.worth
+        return total, total, self._z * math.sqrt(block.size) * sd + block.size * block.worth
 
 
-def _note(
-    found: dict[int, str],
-    values: NDArray[Any],
-    low: Numbers,
-    high: Numbers,
-    margin: Numbers | float,
-    block: Block,
-    what: str,
-) -> None:
-    worth = values.astype(np.float64) * block.worth
-    margin = margin + _SLACK * (np.abs(low) + high + margin)
-    lowest, highest = low - margin, high + margin
-    bad = (worth < lowest) | (worth > highest)
-    if bad.any():
+class _Faults:
+    """The first fault of each row."""
+
+    def __init__(self) -> None:
+        self.texts: dict[int, str] = {}
+
+    def outside(self, what: str, low: Numbers, high: Numbers, margin: Numbers, least: Numbers, most: Numbers) -> None:
+        """Note the rows whose values, from `low` to `high`, leave `least` to `most` by more than the margin."""
+        margin = margin + _SLACK * (np.abs(least) + most + margin)
+        least, most = least - margin, most + margin
+        bad: NDArray[Any] = (low < least) | (high > most)
         for row in np.flatnonzero(bad).tolist():
-            found.setdefault(row, f"{what} is {worth[row]:.6g}, outside of [{lowest[row]:.6g}, {highest[row]:.6g}]")
+            value = high[row] if high[row] > most[row] else low[row]
+            self.texts.setdefault(row, f"{what} is {value:.6g}, outside of [{least[row]:.6g}, {most[row]:.6g}]")
+
+
+def _quantile(tail: float) -> float:
+    return -NormalDist().inv_cdf(tail)

@@ -45,9 +45,11 @@ def statement(task: Task) -> Statement:
         )
     if mechanism == "none":
         return Statement(mechanism, False, "no noise at all: the report is the data's own sums")
-    from fsir.plan import all_stages, published_values, sampling_charge  # the plan needs this module
+    from fsir.plan import final_stage, first_stage, published_values, sampling_charge  # the plan needs this module
 
-    costs = [stage.mu for stage in all_stages(task)]
+    # The lemma asks for less noise with fewer features: an active set of one is the worst case.
+    stages = [first_stage(task)] + ([] if task.screening is None else [final_stage(task, (0,))])
+    costs = [stage.mu for stage in stages]
     fresh = task.screening is not None and task.screening.records == "fresh"
     mu = max(costs) if fresh else accounting.compose(*costs)
     charge = sampling_charge(published_values(task), task.privacy.epsilon)

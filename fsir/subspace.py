@@ -21,6 +21,8 @@ from fsir.uncertainty import expected_loss
 
 def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) -> Subspace:
     """The subspace from the merged reports of the final stage: the same integers give the same bits."""
+    if totals.devices < 1 or totals.n < 1:
+        raise ValueError(f"{totals.devices} reports about {totals.n} records: there is nothing to estimate from yet")
     m = merged(totals)
     p, H = m.M.shape
     Sigma = covariance(m)
@@ -28,7 +30,7 @@ def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) 
     values = white.singular_values
     seen = count_directions(values, p, H - 1, m.N)
     d = min(task.dimension or max(seen, 1), len(values))
-    basis = standardised(m, Sigma, directions(m, Sigma, white, d))
+    basis = standardised(m, Sigma, directions(m, white, d))
     names = tuple(task.features.names[j] for j in totals.stage.features)
     classes = task.response.classes
     return Subspace(

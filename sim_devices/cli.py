@@ -76,7 +76,7 @@ def _activity_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentP
         subparsers, "hapt", "the raw 50 Hz recordings behind UCI HAR, through the agent's own features", commands.hapt
     )
     hapt.add_argument("--data", type=Path, metavar="PATH", help="folder or npz of the recordings (default: FSIR_DATA)")
-    _person(hapt, "person-01")
+    _person(hapt, "subject-01")
     synthetic = _add(subparsers, "synthetic-har", "invented people with a phone, no download", commands.synthetic_har)
     _people(synthetic)
 

@@ -68,7 +68,9 @@ def federate(
     start = time.monotonic()
     with Broker() as server, tempfile.TemporaryDirectory(prefix="fsir-sim-") as directory:
         url = server.start(broker)
-        with _aggregator(task, url, Path(directory)) as daemon:
+        # Every new subspace goes to every device, and here all of them share one processor.
+        debounce = max(0.5, len(population.devices) / 100)
+        with _aggregator(task, url, Path(directory), debounce) as daemon:
             devices = [
                 VirtualDevice(stream, _agent_maker(stream, task.name, seed), url) for stream in population.devices
             ]
@@ -104,11 +106,11 @@ def _agent_maker(stream: DeviceStream, name: str, seed: int) -> Callable[[], Age
 
 
 @contextmanager
-def _aggregator(task: Task, url: str, directory: Path) -> Iterator[subprocess.Popen[bytes]]:
+def _aggregator(task: Task, url: str, directory: Path, debounce: float) -> Iterator[subprocess.Popen[bytes]]:
     """The daemon as users run it, in a process of its own."""
     (directory / "task.toml").write_text(to_toml(task.table()), encoding="utf-8")
     command = [sys.executable, "-m", "aggregator", "serve", "--task", str(directory / "task.toml")]
-    command += ["--broker", url, "--store", f"sqlite:{directory / 'store.db'}"]
+    command += ["--broker", url, "--store", f"sqlite:{directory / 'store.db'}", "--debounce", str(debounce)]
     with (directory / "aggregator.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         try:

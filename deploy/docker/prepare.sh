@@ -21,14 +21,13 @@ provision aggregator --broker mqtts://broker:8883
 unpack aggregator aggregator
 cp "$deploy/example/task.toml" "$files/aggregator/"
 
-number=1
-while [ "$number" -le 10 ]; do
-    name=$(printf 'device-%02d' "$number")
-    provision device "$name" --renew --broker mqtts://broker:8883 --task activity
+devices=$(seq -f 'device-%02g' 10)
+# shellcheck disable=SC2086  # ten words
+provision device $devices --renew --broker mqtts://broker:8883 --task activity
+for name in $devices; do
     unpack "devices/$name" "$name"
-    python3 "$deploy/example/readings.py" --seed "$number" --records 2500 >"$files/$name/readings.csv"
+    python3 "$deploy/example/readings.py" --seed "${name#device-}" --records 2500 >"$files/$name/readings.csv"
     [ -z "$owner" ] || chown -R "$owner" "$files/$name"
-    number=$((number + 1))
 done
 
 [ -z "$owner" ] || chown -R "$owner" "$files/aggregator"

@@ -13,7 +13,7 @@ import time
 import zlib
 from collections import deque
 
-from paho.mqtt.client import MQTTMessage, topic_matches_sub
+from paho.mqtt.client import MQTTMessage
 
 from edge_agent.connection import Connection
 from edge_agent.errors import SourceError
@@ -33,10 +33,9 @@ class SensorTopic:
     def __init__(self, rest: str, options: Options) -> None:
         if options.broker is None:
             raise SourceError("source mqtt: say where the sensors publish: --source-broker mqtt://HOST[:PORT]")
-        try:
-            topic_matches_sub(rest, "probe")
-        except ValueError:
-            raise SourceError(f"source mqtt:{rest}: this is not a valid topic filter") from None
+        levels = rest.split("/")
+        if "#" in levels[:-1] or any(len(level) > 1 and set(level) & set("+#\0") for level in levels):
+            raise SourceError(f"source mqtt:{rest}: not a valid topic filter; + stands for one level, # for the rest")
         self.name = self.stream = f"mqtt:{rest}"
         self._record_id = options.record_id
         self._waiting: deque[Record] = deque()

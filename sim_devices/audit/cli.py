@@ -6,11 +6,11 @@ import argparse
 from pathlib import Path
 
 # Heavy imports wait until a command runs: this module is read for every `fsir-sim --help`.
-_MECHANISMS = "gaussian, two-stage, iid, vgm, clip-from-data, ccmd, centred, renoised, unweighted; or agent"
-_AUDIT = f"""\
+_AUDIT = """\
 A lower bound on the true epsilon of a mechanism, against what it claims.
 
-mechanisms: {_MECHANISMS} (the shipped program as a black box)
+mechanisms: gaussian, two-stage, iid: as shipped; agent: the shipped program as a black box; vgm: the paper's;
+            none, clip-from-data, ccmd, centred, renoised, unweighted: known mistakes
 pairs:      A, B, C, Z, cR, ccmd, centre, worst; search (the worst neighbour of model-III data, or of --task and
             --data); all
 Without --mechanism: everything, each with the verdict that is expected of it (docs/privacy.md).
@@ -40,7 +40,7 @@ def _add_audit(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument("--data", type=Path, metavar="FILE", help="... on these records (CSV)")
     parser.add_argument("--broken", metavar="HOW", help="agent: half-noise, reused-noise, renoised or unweighted")
     parser.add_argument("--samples", type=int, help="Monte Carlo draws (default 200000, in a search 100000)")
-    parser.add_argument("--runs", type=int, default=2000, help="agent: runs on each side (default %(default)s)")
+    parser.add_argument("--runs", type=int, default=1500, help="agent: runs on each side (default %(default)s)")
     parser.add_argument("--seed", type=int, help="repeatable draws; an agent uses the system's noise without it")
     parser.add_argument("--json", action="store_true", help="for programs")
     parser.set_defaults(run=_audit)

@@ -117,7 +117,8 @@ def _panel(what: str, options: argparse.Namespace) -> roc.Panel:
 
 
 def _print(panel: roc.Panel) -> None:
-    print(f"{panel.title} ({panel.note}); no attack on the agent can reach more than {roc.limit_area(panel.mu):.3f}:")
+    most = roc.limit_area(panel.mu)
+    print(f"{panel.title} ({panel.note}); proven: no attack on the agent reaches more than {most:.3f} on average")
     for attack in panel.attacks:
         print(f"  AUC {attack.mean:.3f} +- {attack.half_width:.3f}  {attack.name}")
 

@@ -11,7 +11,7 @@ from sim_devices.audit.targets import DIRECTION, RAW, RAW_DIRECTION, SENT
 # Okabe and Ito's colours: told apart by everyone, also in grey.
 _STYLES = {
     RAW: ("#D55E00", "-"),
-    RAW_DIRECTION: ("#D55E00", "-"),
+    RAW_DIRECTION: ("#E69F00", ":"),
     DIRECTION: ("#0072B2", "--"),
     SENT: ("#009E73", "-."),
 }

@@ -83,6 +83,7 @@ def body_fat(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
         Z, s, y = X[rest], signs[rest], over[rest].astype(np.int64)
         sent = through_agent(task, source_of(noise_seed))(Z[members], [str(h) for h in y[members]])
         scores = {
+            RAW: tracing.against_means(Z, y, members, 2),
             RAW_DIRECTION: tracing.along_direction(Z, s, tracing.direction(Z[members], s[members]), guess),
             DIRECTION: tracing.along_direction(Z, s, tracing.sent_direction(task, sent), guess),
             SENT: tracing.against_reports(task, sent, Z, y),

@@ -1,4 +1,4 @@
-"""`fsir-sim table`, `fsir-sim tables` and `fsir-sim figures`."""
+"""`fsir-sim table`, `fsir-sim tables`, `fsir-sim ablation` and `fsir-sim figures`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import argparse
 import json
 import os
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, get_args
 
-from fsir.errors import FsirError
 from sim_devices.datasets.models import MODELS
 from sim_devices.experiments.paper import HIGH_N, HIGH_PS, LOW_P, Cell, ExperimentError, printed
 
@@ -18,22 +18,14 @@ def add_parsers(subparsers: Any) -> None:
     """Add the commands; each sets `run`, which takes the parsed arguments and returns an exit code."""
     _add_table(subparsers.add_parser("table", help="one cell of the paper's tables", description=_cell.__doc__))
     _add_tables(subparsers.add_parser("tables", help="all 560 cells", description=_tables.__doc__))
+    _add_ablation(subparsers.add_parser("ablation", help="what each part contributes", description=_ablation.__doc__))
     _add_figures(subparsers.add_parser("figures", help="the figures", description=_figures.__doc__))
 
 
 def _common(parser: argparse.ArgumentParser, run: Any) -> None:
     parser.add_argument("--seed", type=int, default=1, help="names all random streams (default 1)")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=lambda options: _guarded(run, options))
-
-
-def _guarded(run: Any, options: argparse.Namespace) -> int:
-    try:
-        code: int = run(options)
-    except FsirError as error:
-        print(f"fsir-sim: {error}", file=sys.stderr)
-        return 2
-    return code
+    parser.set_defaults(run=run)
 
 
 # --- one cell ---------------------------------------------------------------------------------------------------------
@@ -94,7 +86,7 @@ def _tables(options: argparse.Namespace) -> int:
     """Run every cell of the paper's four tables with the paper's mechanisms and the private ones; write CSV and
     Markdown. A run that is stopped goes on where it was."""
     from sim_devices.experiments import summary, tables
-    from sim_devices.experiments.progress import progress
+    from sim_devices.progress import bar
 
     default = tables.QUICK if options.quick else tables.PUBLISHED
     replications = {
@@ -103,14 +95,35 @@ def _tables(options: argparse.Namespace) -> int:
     }
     if min(options.workers, *(1 + count for count in replications.values())) < 1:
         raise ExperimentError("--workers must be at least 1, --low and --high at least 0")
-    with progress("replications") as advanced:
+    quiet = nullcontext(lambda done, total: None)
+    with bar("tables", "replications") if sys.stderr.isatty() else quiet as advanced:
         results = tables.run(
             tables.units(replications), options.out / "results.jsonl", options.seed, options.workers, advanced
         )
     found = summary.means(results)
     (options.out / "tables.csv").write_text(summary.table_csv(found), "utf-8")
-    (options.out / "tables.md").write_text(summary.table_markdown(found), "utf-8")
-    _show(dict(summary.headline(found)), options.json)
+    numbers = summary.headline(found)
+    command = f"fsir-sim tables --low {replications['low']} --high {replications['high']} --seed {options.seed}"
+    (options.out / "tables.md").write_text(summary.table_markdown(found, numbers, command), "utf-8")
+    _show(dict(numbers), options.json)
+    return 0
+
+
+# --- one thing changed at a time --------------------------------------------------------------------------------------
+
+
+def _add_ablation(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--reps", type=int, default=10, help="replications")
+    _common(parser, _ablation)
+
+
+def _ablation(options: argparse.Namespace) -> int:
+    """Run the low-dimensional cells with one part of the default release changed at a time."""
+    from sim_devices.experiments.ablation import ablation
+
+    if options.reps < 1:
+        raise ExperimentError("--reps must be at least 1")
+    _show(dict(ablation(options.reps, options.seed)), options.json)
     return 0
 
 
@@ -127,7 +140,7 @@ def _add_figures(parser: argparse.ArgumentParser) -> None:
 
 
 def _figures(options: argparse.Namespace) -> int:
-    """Privacy cost against n on one client; angle against the number of clients; flights. Writes SVG and CSV."""
+    """Privacy cost against n on one client; angle against the number of clients; flights. Writes SVG, PNG and CSV."""
     from sim_devices.experiments import figures
 
     if min(options.reps, options.seeds) < 2:

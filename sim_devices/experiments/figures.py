@@ -1,4 +1,4 @@
-"""The figures, as SVG with the numbers beside them as CSV."""
+"""The figures: curves as SVG with the numbers beside them as CSV, the scatter of flights as PNG."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def flights(seeds: int, seed: int, epsilon: float, out: Path) -> dict[str, Any]:
         axis.scatter(X[chosen] @ turned / np.linalg.norm(turned), y[chosen], s=4, color=_COLOURS[name], alpha=0.6)
         axis.set(title=_LABELS[name], xlabel="first direction")
     axes[0].set_ylabel("arrival delay, minutes")
-    _save(figure, out / "flights.svg")
+    _save(figure, out / "flights.png")
     return {"epsilon": epsilon, "seeds": seeds, "median_angle_degrees": found, "caveats": list(population.caveats)}
 
 
@@ -84,7 +84,7 @@ def _canvas(panels: int) -> tuple[Any, Any]:
     from matplotlib.figure import Figure  # slow to import, and needed only where something is drawn
 
     figure = Figure(figsize=(3.4 * panels, 3.4), layout="constrained")
-    return figure, figure.subplots(1, panels, sharey=True)
+    return figure, figure.subplots(1, panels, sharey=True, squeeze=False)[0]
 
 
 def _save(figure: Any, path: Path) -> None:
@@ -92,7 +92,7 @@ def _save(figure: Any, path: Path) -> None:
     import matplotlib
 
     with matplotlib.rc_context({"svg.hashsalt": "fsir"}):
-        figure.savefig(path, metadata={"Date": None})
+        figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 def _write(path: Path, points: Iterable[Point]) -> None:

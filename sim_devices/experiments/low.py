@@ -21,7 +21,7 @@ from fsir.subspace import projection_loss
 from fsir.task import Task
 from sim_devices.datasets.models import MODELS, cut_points, dimension, simulate, slice_count, true_basis
 from sim_devices.experiments import profiles
-from sim_devices.experiments.clip import clip_norm
+from sim_devices.experiments.clip import NORM_PER_ROOT, clip_norm
 from sim_devices.experiments.merged_release import ExactMoments, noiseless_basis, released_basis
 from sim_devices.experiments.paper import Cell
 from sim_devices.experiments.profiles import ClientStatistics, Profile, VgmNoise
@@ -38,10 +38,10 @@ def stream(seed: int, *labels: int) -> np.random.Generator:
 
 
 @lru_cache(maxsize=256)
-def low_task(cell: Cell, covariance_epsilon: float) -> Task:
+def low_task(cell: Cell, covariance_epsilon: float, norm_per_root: float = NORM_PER_ROOT) -> Task:
     """The task of a cell for the default release: all that the paper spends, on slice means and covariance, in one."""
     model, p = cell.model, cell.p
-    C = clip_norm(p)
+    C = clip_norm(p, norm_per_root)
     return Task.from_table(
         {
             "name": f"model-{model}",
@@ -90,6 +90,7 @@ class Setup:
     profile: Profile = "tables"
     covariance_epsilon: float | None = None  # the paper's epsilon for the covariance, where it differs from the cell's
     as_tabulated: bool = True  # False: the profile `tables` takes n for what it says
+    norm_per_root: float = NORM_PER_ROOT
 
 
 class Replication:
@@ -125,8 +126,8 @@ class Replication:
             return noiseless_basis(self._raw[cell.n].first(cell.clients), self.d)
         more = self.setup.covariance_epsilon or cell.epsilon
         if mechanism == "gaussian":
-            stage = first_stage(low_task(cell, more))
-            return released_basis(stage, self._clipped[cell.n].first(cell.clients), cell.clients, self.d, rng)
+            stage = first_stage(low_task(cell, more, self.setup.norm_per_root))
+            return released_basis(stage, self.exact(cell), cell.clients, self.d, rng)
         statistics = self._published[cell.n]
         profile, delta = self.setup.profile, float(statistics.n) ** -1.1
         if mechanism == "iid":
@@ -136,6 +137,10 @@ class Replication:
             M = profiles.merged_vgm(statistics, noise, cell.clients, cell.epsilon, delta, rng)
         Sigma = profiles.merged_covariance(statistics, cell.clients, profile, more, delta, rng)
         return profiles.subspace(M, Sigma, self.d)
+
+    def exact(self, cell: Cell) -> ExactMoments:
+        """The clipped sums of a cell before noise."""
+        return self._clipped[cell.n].first(cell.clients)
 
     # --- collecting what all cells need, block by block -----------------------------------------------------------
 
@@ -182,7 +187,7 @@ class Replication:
 
     def _quantiser(self) -> Quantiser:
         """Clip and grid are the same for all cells: they depend on p alone."""
-        task = low_task(self.cells[0], self.cells[0].epsilon)
+        task = low_task(self.cells[0], self.cells[0].epsilon, self.setup.norm_per_root)
         return Quantiser(task, first_stage(task))
 
 

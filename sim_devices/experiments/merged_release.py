@@ -52,8 +52,7 @@ def merged_release(stage: Stage, exact: ExactMoments, devices: int, rng: np.rand
 
 def basis_of(m: Merged, d: int) -> Array:
     """A basis of the subspace that `fsir.subspace.estimate` emits, without the rest of its message."""
-    Sigma = covariance(m)
-    return directions(m, Sigma, whitened(m, Sigma), d)
+    return directions(m, whitened(m, covariance(m)), d)
 
 
 def released_basis(stage: Stage, exact: ExactMoments, devices: int, d: int, rng: np.random.Generator) -> Array:

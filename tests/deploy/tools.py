@@ -14,17 +14,20 @@ from pathlib import Path
 
 import pytest
 
-from sim_devices.broker import find_mosquitto
-
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 IN_CI = os.environ.get("CI", "").lower() == "true"
 
 
+def find(program: str) -> str | None:
+    """Where a program is: on PATH, beside the Python that runs the tests, or where Debian keeps the administrator's."""
+    places = (os.environ.get("PATH", ""), str(Path(sys.executable).parent), "/usr/sbin")
+    return shutil.which(program, path=os.pathsep.join(places))
+
+
 def need(*programs: str) -> None:
     """Skip loudly without these programs; a machine that tests for all may not skip."""
-    missing = [name for name in programs if not (find_mosquitto() if name == "mosquitto" else shutil.which(name))]
-    if missing:
+    if missing := [name for name in programs if find(name) is None]:
         not_tested(f"{', '.join(missing)} is not on PATH")
 
 
@@ -34,9 +37,20 @@ def not_tested(why: str) -> None:
 
 def run(*command: object, status: int | None = 0, **options: object) -> subprocess.CompletedProcess[str]:
     """Run a program; its words are part of the failure if it ends otherwise than expected (None: anyhow)."""
-    ran = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+    program, *rest = (str(part) for part in command)
+    ran = subprocess.run([find(program) or program, *rest], capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
     assert status is None or ran.returncode == status, f"{command}\n{ran.stdout}\n{ran.stderr}"
     return ran
+
+
+def clone(folder: Path) -> Path:
+    """A copy of the project without anything that was built, as someone else would have it."""
+    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT).stdout
+    for name in filter(None, listed.split("\0")):
+        if (ROOT / name).is_file():  # not one that is about to be deleted
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(ROOT / name, folder / name)
+    return folder
 
 
 class Authority:
@@ -96,7 +110,7 @@ class ShippedBroker:
             for path in (self.work, *self.work.rglob("*"), self.files, *self.files.rglob("*")):
                 os.chown(path, user.pw_uid, user.pw_gid)
         with self.log.open("ab") as log:
-            command = [find_mosquitto() or "mosquitto", "-c", str(self.work / "here.conf")]
+            command = [find("mosquitto") or "mosquitto", "-c", str(self.work / "here.conf")]
             self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
         deadline = time.monotonic() + 20
         while True:

@@ -98,7 +98,7 @@ def limit_pages(state: State, more: int) -> None:
 
 @pytest.mark.parametrize("rule", [None, "same", "fresh"])
 def test_a_full_disk_spends_nothing_and_goes_on_when_there_is_room(tmp_path, rule, caplog):
-    wide = task(300) if rule is None else screened(300, records=rule)
+    wide = task(300) if rule is None else screened(2000, records=rule)
     state = State(tmp_path, DEVICE, simulated=True)
     agent = simulated(wide, state=state)
     limit_pages(state, 0)
@@ -170,7 +170,7 @@ def test_forgetting_overwrites_the_records_and_keeps_the_ledger(tmp_path):
     for record in records(two, 100):
         agent.learn(record)
     agent.outgoing(1.0)
-    ((K, _),) = state.kept("test", 6)
+    K, _ = next(state.kept("test", 6))
     secret = K.tobytes()[:400]
     assert secret in (tmp_path / FILE).read_bytes()
     state.forget("test")

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import dataclasses
 import math
 import tracemalloc
 
@@ -79,8 +78,9 @@ GOOD = pack(arrays([[1, 2, 3], [], [-4], [100, 7]]))
     ],
 )
 def test_what_no_packing_gives_is_refused(changes):
+    whole = {name: getattr(GOOD, name) for name in ("sizes", "centres", "k", "unary", "remainders")}
     with pytest.raises(MessageError, match="packed block"):
-        unpack(dataclasses.replace(GOOD, **changes))
+        unpack(Packed(**{**whole, **changes}))
 
 
 def test_a_value_out_of_range_is_refused():

@@ -143,6 +143,16 @@ def test_whatever_is_wrong_raises_the_one_error(number):
     assert 5 < len(str(caught.value)) < 600
 
 
+@pytest.mark.parametrize("depth", [500, 1020])  # the second is deeper than Python can print
+def test_nesting_as_deep_as_msgpack_allows_raises_the_one_error(depth):
+    deep = b"\x91" * depth + b"\x90"
+    raw = changed("active", features="@")[0].replace(b"\xa1@", deep)
+    with pytest.raises(MessageError):
+        decode(raw, "active")
+    with pytest.raises(FsirError):
+        Task.decode(b"\x81\xa4name" + deep)
+
+
 def test_another_version_is_told_apart():
     with pytest.raises(VersionError, match="version 2: this program speaks version 1"):
         decode(*changed("report", v=2))

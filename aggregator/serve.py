@@ -1,0 +1,54 @@
+"""`fsir-aggregator serve`: puts store, aggregator, daemon and pages together."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+from pathlib import Path
+
+from aggregator import logs
+from aggregator.aggregator import Aggregator
+from aggregator.daemon import Daemon
+from aggregator.http import HttpServer, pages
+from aggregator.sqlite import open_store
+from edge_agent.connection import Broker
+from fsir.errors import FsirError
+from fsir.task import Task
+
+
+def serve(args: argparse.Namespace) -> int:
+    """Run until SIGINT or SIGTERM."""
+    logs.set_up(args.log, args.log_level)
+    tasks = [Task.load(path) for path in args.task]
+    broker = Broker.parse(
+        args.broker, username=args.username, password=_password(args.password_file), ca=args.ca,
+        certificate=args.cert, key=args.key,
+    )  # fmt: skip
+    if args.debounce < 0:
+        raise FsirError(f"--debounce {args.debounce}: must be at least 0 seconds")
+    store = open_store(args.store)
+    try:
+        aggregator = Aggregator(store, tasks, worker=args.worker, debounce=args.debounce)
+        version = None if args.mqtt == "auto" else args.mqtt
+        daemon = Daemon(aggregator, broker, client_id=args.worker, share=args.share, version=version)
+        server = HttpServer(args.http, pages(daemon.metrics.text, daemon.health)) if args.http else None
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: daemon.stop())
+        try:
+            daemon.run()
+        finally:
+            if server is not None:
+                server.close()
+    finally:
+        store.close()
+    return 0
+
+
+def _password(path: str | None) -> str | None:
+    if path is None:
+        return os.environ.get("FSIR_PASSWORD")
+    try:
+        return Path(path).expanduser().read_text(encoding="utf-8").rstrip("\r\n")
+    except (OSError, UnicodeDecodeError) as error:
+        raise FsirError(f"password file {path}: {error}") from None

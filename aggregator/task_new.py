@@ -1,0 +1,188 @@
+"""`fsir-aggregator task new`: a commented task file from a sample of public data."""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import math
+import re
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsir.accounting import free_scales, minimum_sample_size, mu_of
+from fsir.errors import FsirError, TaskError
+from fsir.task import Task
+
+FEW_CLASSES = 12  # whole numbers with at most so many different values are classes, not a quantity
+MANY_FEATURES = 64  # beyond this a first report chooses some
+TRUNCATE = 3.0  # R, in standard deviations
+TOLERATED = 0.1  # noise of a slice mean, if the number of records is left to us
+DELTA = 1e-6
+
+Matrix = NDArray[np.float64]
+
+
+def new(args: argparse.Namespace) -> int:
+    """Read the sample, write the task."""
+    columns = _read(Path(args.sample))
+    if args.response not in columns:
+        raise FsirError(f"--response {args.response!r}: the sample has no such column; it has {_some(columns)}")
+    response = columns.pop(args.response)
+    names, X = _features(columns, args.features.split(",") if args.features else None)
+    text = _write(args, names, X, response)
+    task = Task.from_table(tomllib.loads(text))  # what we write must be readable
+    if args.output is None:
+        sys.stdout.write(text)
+    else:
+        Path(args.output).write_text(text, encoding="utf-8")
+    print(f"task {task.name!r}: {task.p} features; now read it, then: fsir-aggregator task check", file=sys.stderr)
+    return 0
+
+
+def _read(path: Path) -> dict[str, list[str]]:
+    try:
+        with path.open(newline="", encoding="utf-8-sig") as file:
+            header, *rows = csv.reader(file)
+    except FileNotFoundError:
+        raise FsirError(f"--sample {path}: there is no such file") from None
+    except (ValueError, UnicodeDecodeError, csv.Error) as error:
+        raise FsirError(f"--sample {path}: not a CSV file with a header line ({error})") from None
+    rows = [row for row in rows if row]
+    if len(rows) < 2 or any(len(row) != len(header) for row in rows):
+        raise FsirError(
+            f"--sample {path}: give at least two rows, each with as many values as the header ({len(header)})"
+        )
+    return {name: [row[j] for row in rows] for j, name in enumerate(header)}
+
+
+def _features(columns: dict[str, list[str]], wanted: list[str] | None) -> tuple[list[str], Matrix]:
+    if wanted is not None and (unknown := [name for name in wanted if name not in columns]):
+        raise FsirError(f"--features {unknown[0]!r}: the sample has no such column; it has {_some(columns)}")
+    numbers = {name: values for name in wanted or columns if (values := _numbers(columns[name])) is not None}
+    if wanted is not None and (words := [name for name in wanted if name not in numbers]):
+        raise FsirError(f"--features {words[0]!r}: not every value is a finite number; leave it out or mend the sample")
+    if not numbers:
+        raise FsirError("the sample has no column of numbers beside the response")
+    return list(numbers), np.column_stack(list(numbers.values()))
+
+
+def _numbers(values: Sequence[str]) -> Matrix | None:
+    try:
+        array = np.array([float(value) for value in values])
+    except ValueError:
+        return None
+    return array if np.isfinite(array).all() else None
+
+
+def _some(names: Sequence[str] | dict[str, Any]) -> str:
+    listed = list(names)
+    return ", ".join(listed[:8]) + (", ..." if len(listed) > 8 else "")
+
+
+def _slices(values: list[str], slices: int) -> tuple[str, str]:
+    """The line of the task file for the response, and why."""
+    numbers, different = _numbers(values), sorted(set(values))
+    whole = numbers is not None and bool((numbers == np.rint(numbers)).all())
+    if numbers is None or (whole and len(different) <= FEW_CLASSES):
+        if len(different) < 2:
+            raise FsirError(
+                f"the response has only the value {different[0]!r}; a sample must show at least two classes"
+            )
+        return f"classes = {_toml(different)}", "every class that may occur: add those that the sample lacks"
+    if not 2 <= slices <= 256:
+        raise FsirError(f"--slices {slices}: between 2 and 256")
+    cuts = np.unique(np.quantile(numbers, np.arange(1, slices) / slices))
+    return f"cuts = {_toml([_short(cut) for cut in cuts])}", f"quantiles of the sample: {len(cuts) + 1} equal slices"
+
+
+def _write(args: argparse.Namespace, names: list[str], X: Matrix, response: list[str]) -> str:
+    centre, spread = X.mean(axis=0), X.std(axis=0)
+    constant = [name for name, s in zip(names, spread, strict=True) if not s > 0]
+    scale = np.where(spread > 0, spread, 1.0)
+    lengths = np.linalg.norm(np.clip((X - centre) / scale, -TRUNCATE, TRUNCATE), axis=1)
+    # Half of the records keep their length: the noise grows with the clip, the distortion of a few long ones is small.
+    C = min(_short(max(float(np.median(lengths)), 1e-3)), TRUNCATE * math.sqrt(len(names)))
+    slices, why = _slices(response, args.slices)
+    records = args.records
+    if records is None:
+        try:
+            s_M = free_scales(C, mu_of(args.epsilon, DELTA) / args.unit_records)[0]
+        except (FsirError, ZeroDivisionError):
+            raise TaskError("--epsilon", args.epsilon, "give a budget above 0 and unit records of at least 1") from None
+        records = math.ceil(minimum_sample_size(s_M, TOLERATED) / 10) * 10
+    name = args.name or re.sub(r"[^A-Za-z0-9._-]+", "-", Path(args.sample).stem).strip("-._")[:64] or "task"
+    note = f"# These are constant in the sample, so their scale is a guess: {_some(constant)}\n" if constant else ""
+    factor = _short(C / math.sqrt(len(names)) if len(names) > 1 else C)
+    screening = _SCREENING.format(factor=factor) if len(names) > MANY_FEATURES else ""
+    return _TEXT.format(
+        name=_toml(name), names=_toml(names), centre=_toml([_short(v) for v in centre]), note=note,
+        scale=_toml([_short(v) for v in scale]), response=_toml(args.response), slices=slices, why=why,
+        truncate=TRUNCATE, norm=C, epsilon=float(args.epsilon), delta=DELTA, unit=args.unit_records, records=records,
+        screening=screening, sample=len(X),
+    )  # fmt: skip
+
+
+def _short(value: float) -> float:
+    """Four digits: a public constant need not look more exact than it is."""
+    return float(f"{value:.4g}")
+
+
+def _toml(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+_TEXT = """\
+# A task: the public contract of one federation. Devices read every line of this, and nobody can change it underneath
+# them: a changed file is another task. Written from a public sample of {sample} records.
+name = {name}
+epoch = 1                # raise it to repeat the federation with fresh records
+dimension = "auto"       # or the number of directions, if you know it
+
+[features]
+names = {names}
+# A record's x enters as (x - centre) / scale. From public knowledge only: good centring makes records short, and short
+# records need less noise.
+centre = {centre}
+{note}scale = {scale}
+
+[response]
+name = {response}        # the column or field that holds it
+# {why}
+{slices}
+
+[clip]
+truncate = {truncate}           # R: a standardised value is cut off here
+# C: a longer record is scaled down to this length. All noise is proportional to it. Here: the median of the sample.
+norm = {norm}
+
+[privacy]
+epsilon = {epsilon}            # of everything that a device sends for this task
+delta = {delta}
+mechanism = "gaussian"   # the proven one
+unit_records = {unit}         # consecutive records that are protected together: count overlapping windows
+
+[report]
+# A device reports once, at exactly so many records. Enough for every class to occur on every device?
+records = {records}
+max_delay = 0.0          # it leaves after a random delay of up to so many seconds
+presence = false
+{screening}"""
+
+_SCREENING = """
+# Many features: a first report chooses the few that the second one is about.
+[screening]
+method = "dense"         # noisy sums of all features
+records = "fresh"        # the second report is about later records: each stage has the whole budget
+select = "per_slice"
+keep = 3                 # features per slice
+quorum = 10              # devices that must have reported before the active features are published ...
+wait_seconds = 86400.0   # ... or so long after the first report
+final_norm_factor = {factor}   # C of the second report: this times the square root of its number of features
+"""

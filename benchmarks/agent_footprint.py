@@ -1,0 +1,160 @@
+"""What an agent costs its device: time until the first record is learned, resident memory, and whether it grows.
+
+    python -m benchmarks.agent_footprint
+
+Both bars are ratios to a bare `import numpy, paho.mqtt.client, msgpack` in the same environment, measured in turn with
+`fsir-agent run` on a real mosquitto: 561 features with screening, both reports, and serving afterwards. The ratio of
+times is the median over several rounds of one after the other. Growth is that of the resident set between the first
+hundred thousand and the last of a million records from a pipe. Everything is compiled beforehand, as an installation
+does it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from fsir.task import Task
+from sim_devices.broker import Broker
+from tests.edge_agent.aggregators import TinyAggregator
+
+BARE = [sys.executable, "-c", "import numpy, paho.mqtt.client, msgpack"]
+ROUNDS = 7
+RECORDS = 1_000_000
+BARS = {
+    "time to first record / bare import": "< 2",
+    "resident memory / bare import": "< 1.35",
+    "growth over a million records (MB)": "< 1",
+}
+
+
+def run(rounds: int = ROUNDS, records: int = RECORDS) -> dict[str, float]:
+    """All figures."""
+    with tempfile.TemporaryDirectory() as name, Broker() as broker:
+        url, folder = broker.start("mosquitto"), Path(name)
+        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+        os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
+        figures = _start_and_memory(url, folder, rounds)
+        figures["growth over a million records (MB)"] = _growth(url, folder, records)
+    return figures
+
+
+def _start_and_memory(url: str, folder: Path, rounds: int) -> dict[str, float]:
+    task = _task("har", 561, 300, {"final_norm_factor": 0.55, "keep": 3, "limit": 9})
+    _write(folder / "har.jsonl", task, 1000)
+    bare, first, bare_kb, agent_kb = [], [], [], []
+    with TinyAggregator(url, task, active=task.features.names[:9]):
+        subprocess.run(BARE, check=True)
+        _agent(url, task, f"jsonl:{folder / 'har.jsonl'}", folder, "compiles")
+        for k in range(rounds):
+            started = time.perf_counter()
+            subprocess.run(BARE, check=True)
+            bare.append(time.perf_counter() - started)
+            bare_kb.append(_bare_peak())
+            seconds, peak = _agent(url, task, f"jsonl:{folder / 'har.jsonl'}", folder, f"d{k}")
+            first.append(seconds)
+            agent_kb.append(peak)
+    return {
+        "time to first record / bare import": median(b / a for a, b in zip(bare, first, strict=True)),
+        "resident memory / bare import": max(agent_kb) / min(bare_kb),
+        "bare import (s)": median(bare),
+        "time to first record (s)": median(first),
+        "bare import (MB)": min(bare_kb) / 1024,
+        "agent with 561 features (MB)": max(agent_kb) / 1024,
+    }
+
+
+def _bare_peak() -> int:
+    code = BARE[2] + "; print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
+    return int(subprocess.run([*BARE[:2], code], check=True, capture_output=True, text=True).stdout)
+
+
+def _agent(url: str, task: Task, source: str, folder: Path, device: str) -> tuple[float, int]:
+    """Seconds from the start of `fsir-agent run` to its first record, and its largest resident set."""
+    started = time.perf_counter()
+    process = _start(url, task, source, folder, device, stdout=subprocess.DEVNULL)
+    assert process.stderr is not None
+    seconds, peak = 0.0, 0
+    for line in process.stderr:
+        if b"first record learned" in line:
+            seconds = time.perf_counter() - started
+        peak = max(peak, _status(process.pid, "VmHWM"))
+    process.wait(60)
+    return seconds, peak
+
+
+def _growth(url: str, folder: Path, records: int) -> float:
+    """Megabytes that the resident set gains over the last nine tenths of a long stream."""
+    task = _task("long", 20, records, None)
+    line = _lines(task, 1)[0].encode()
+    with TinyAggregator(url, task):
+        process = _start(url, task, "jsonl:-", folder, "long", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+        assert process.stdin is not None
+        assert process.stderr is not None
+        next(text for text in process.stderr if b"accepted" in text)  # before that a pipe's records are passed over
+        sizes = []
+        for _ in range(10):
+            process.stdin.write(
+                line * (records // 10)
+            )  # the pipe holds little: when this returns, nearly all is learned
+            process.stdin.flush()
+            sizes.append(_status(process.pid, "VmRSS"))
+        process.stdin.write(line * 100)
+        process.stdin.close()
+        said = process.stderr.read()
+        process.wait(60)
+        assert b"final report counted" in said, said
+    return (sizes[-1] - sizes[0]) / 1024
+
+
+def _start(url: str, task: Task, source: str, folder: Path, device: str, **streams: Any) -> subprocess.Popen[bytes]:
+    command = [str(Path(sys.executable).with_name("fsir-agent")), "run", "--broker", url, "--task", task.name]
+    command += ["--device", device, "--source", source, "--state", str(folder / device)]
+    return subprocess.Popen(command, stderr=subprocess.PIPE, **streams)
+
+
+def _status(pid: int, field: str) -> int:
+    try:
+        with open(f"/proc/{pid}/status") as status:
+            return next((int(line.split()[1]) for line in status if line.startswith(field)), 0)
+    except FileNotFoundError:
+        return 0
+
+
+def _task(name: str, p: int, records: int, screening: dict[str, Any] | None) -> Task:
+    table = {
+        "name": name,
+        "features": {"names": [f"x{j}" for j in range(p)]},
+        "response": {"classes": ["active", "sedentary", "lying"]},
+        "clip": {"truncate": 3.0, "norm": p**0.5},
+        "privacy": {"epsilon": 1.0},
+        "report": {"records": records},
+    }
+    return Task.from_table(table if screening is None else table | {"screening": screening})
+
+
+def _lines(task: Task, n: int) -> list[str]:
+    rows = np.random.default_rng(0).normal(size=(n, task.p)).round(4).tolist()
+    classes = task.response.classes
+    return [
+        json.dumps(dict(zip(task.features.names, row, strict=True)) | {"y": classes[k % 3]}) + "\n"
+        for k, row in enumerate(rows)
+    ]
+
+
+def _write(path: Path, task: Task, n: int) -> None:
+    path.write_text("".join(_lines(task, n)))
+
+
+if __name__ == "__main__":
+    for name, value in run().items():
+        print(f"{name}: {value:.3f} {BARS.get(name, '')}")

@@ -1,0 +1,72 @@
+"""A device's part in a federation, for a program that has its own loop: call `learn` and `step`, and `close`."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from edge_agent.agent import Agent, Feed
+from edge_agent.connection import Broker, Connection
+from edge_agent.errors import StateError
+from edge_agent.policy import Policy
+from edge_agent.sources.base import Position, Record
+from edge_agent.state import State
+
+SAVE_SECONDS = 5.0
+
+
+class Member:
+    """One device in one task, over a connection of its own. Records must be raw: see `fsir.task.Features`."""
+
+    def __init__(
+        self, broker: str | Broker, task: str, device: str, state: str | Path, policy: Policy | None = None
+    ) -> None:
+        address = broker if isinstance(broker, Broker) else Broker.parse(broker)
+        self._state = State(state, device)
+        # Nobody knows whether a program brings what an earlier run brought: the ledger takes it for the same data.
+        feed = Feed("program", replayable=False, stream=f"program#{os.urandom(4).hex()}")
+        self.agent = Agent(self._state, task, policy, feed=feed)
+        self._ordinal = self._state.last_position(feed.name).ordinal
+        self._connection = Connection(
+            address, f"fsir-agent-{device}", self.agent.subscriptions(),
+            lambda message: self.agent.receive(message.topic, bytes(message.payload), message.retain),
+            on_up=lambda: self.agent.connected(time.monotonic()), on_down=self.agent.disconnected,
+        )  # fmt: skip
+        self._saved_at = time.monotonic()
+
+    def learn(self, x: Mapping[str, Any], y: Any) -> None:
+        """Offer one record. Each record of the device belongs here once, ever."""
+        self._ordinal += 1
+        self.agent.learn(Record(Position(self._ordinal), x, y))
+        self.step()
+
+    def step(self) -> None:
+        """Handle what has arrived, send what is due, save now and then; never waits."""
+        now = time.monotonic()
+        self._connection.step(now)
+        for message in self.agent.outgoing(now):
+            self._connection.publish(message.topic, message.payload, message.retain)
+        if now - self._saved_at >= SAVE_SECONDS:
+            self._saved_at = now
+            self.agent.checkpoint()
+
+    def close(self) -> None:
+        """Save and leave."""
+        self.agent.checkpoint()
+        self._connection.close()
+        self._state.close()
+
+    def __enter__(self) -> Member:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Member:
+        raise StateError("a device takes part once: a copy of its member would spend its budget twice")

@@ -1,0 +1,68 @@
+"""`fsir-sim poison`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from fsir.errors import FsirError
+from sim_devices.datasets.models import MODELS
+
+# Heavy imports wait until the command runs: this module is read for every `fsir-sim --help`.
+_SHARES = (0.01, 0.02, 0.05, 0.1, 0.2)
+_AGGREGATIONS = ("sum", "trimmed", "groups")
+_ABOUT = """\
+How far can lying devices turn the subspace? Liars all send the worst report that the aggregator's validation lets
+through, found by search; the loss to the truth is measured on federations that they have not seen.
+
+aggregations: sum (what ships), trimmed (in every coordinate, without the outer quarters), groups (the median over
+groups of three devices). The first row of each is its price when nobody lies.
+"""
+
+
+def add_parsers(subparsers: Any) -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "poison", help="how far can lying devices turn the subspace?", description=_ABOUT,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("--model", choices=MODELS, default="III", help="of the data (default %(default)s)")
+    parser.add_argument("--devices", type=int, default=30, metavar="K", help="liars included (default %(default)s)")
+    parser.add_argument("--records", type=int, default=1000, metavar="N", help="of each (default %(default)s)")
+    parser.add_argument("--epsilon", type=float, default=1.0, help="at delta 1e-6 (default %(default)s)")
+    parser.add_argument("--spread", type=float, default=0.0, metavar="SD", help="how much devices differ (default 0)")
+    parser.add_argument(
+        "--liars", type=float, nargs="+", default=_SHARES, metavar="SHARE", help="(default 0.01 0.02 0.05 0.1 0.2)"
+    )
+    parser.add_argument("--aggregation", nargs="+", choices=_AGGREGATIONS, default=_AGGREGATIONS)
+    parser.add_argument("--plans", type=int, default=4, help="federations that the liars plan on (default %(default)s)")
+    parser.add_argument("--tries", type=int, default=20, help="federations it is tried on (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=1, help="of everything (default %(default)s)")
+    parser.add_argument("--json", action="store_true", help="one JSON object")
+    parser.set_defaults(run=run)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Measure and print."""
+    from sim_devices.poison.measure import Measurement, liars_of
+    from sim_devices.poison.population import Setting
+
+    if not all(0.0 < share < 0.5 for share in options.liars):
+        raise FsirError(f"--liars {options.liars}: each share must lie between 0 and 0.5")
+    if min(options.devices, options.records, options.plans, options.tries) < 2:
+        raise FsirError("--devices, --records, --plans and --tries must be at least 2")
+    setting = Setting(options.model, options.devices, options.records, 10, options.epsilon, spread=options.spread)
+    measurement = Measurement(setting, options.seed, options.plans, options.tries)
+    rows: list[dict[str, Any]] = []
+    if not options.json:
+        print(f"model {setting.model}, {setting.devices} devices; a loss of {(2 * setting.d) ** 0.5:.2f} is the worst")
+        print("aggregation  liars    loss to the truth    turned by", flush=True)
+    for cell in measurement.cells(options.aggregation, liars_of(setting.devices, options.liars)):
+        rows.append(vars(cell))
+        if not options.json:
+            text = f"{cell.aggregation:<11}  {cell.liars:5d}    {cell.loss:.3f} +- {cell.standard_error:.3f}"
+            print(text + (f"       {cell.angle:.0f} degrees" if cell.liars else ""), flush=True)
+    if options.json:
+        print(json.dumps({"setting": vars(setting), "seed": options.seed, "cells": rows}))
+    return 0

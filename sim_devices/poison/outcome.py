@@ -1,0 +1,58 @@
+"""From a mean report to the subspace, and how far that is turned; everything on leading axes of replications."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsir.covariance import Levels, centred
+from fsir.plan import Stage
+from sim_devices.experiments.merged_release import basis_of
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """The aggregator's estimate, from the mean of reports as published integers."""
+
+    stage: Stage
+    devices: int
+    n: int
+    d: int
+    inflation: float = 1.0
+
+    def __call__(self, mean: Array) -> Array:
+        """A basis of the subspace."""
+        stage, p = self.stage, self.stage.p
+        N = round(self.devices * self.n / self.inflation)
+        levels = Levels(*(self.inflation * block.variance / (self.devices * self.n**2) for block in stage.blocks))
+        parts, start = [], 0
+        for block in stage.blocks:
+            parts.append(mean[..., start : start + block.size] * (block.worth / self.n))
+            start += block.size
+        G, counts, diagonal, upper = parts
+        T = np.zeros((*mean.shape[:-1], p, p))
+        above, right = np.triu_indices(p, 1)
+        T[..., above, right] = T[..., right, above] = upper
+        T[..., np.arange(p), np.arange(p)] = diagonal
+        return basis_of(centred(G.reshape(*mean.shape[:-1], p, stage.columns), counts, T, N, levels), self.d)
+
+
+def loss(A: Array, B: Array) -> Array:
+    """`||P_A - P_B||_F` of the spanned spaces."""
+    d = A.shape[-1]
+    cosines = _orthonormal(A).swapaxes(-1, -2) @ _orthonormal(B)
+    return np.asarray(np.sqrt(np.maximum(2.0 * d - 2.0 * (cosines**2).sum((-2, -1)), 0.0)))
+
+
+def angle(A: Array, B: Array) -> Array:
+    """The largest principal angle between the spanned spaces, in degrees."""
+    cosines = np.linalg.svd(_orthonormal(A).swapaxes(-1, -2) @ _orthonormal(B), compute_uv=False)
+    return np.asarray(np.degrees(np.arccos(np.clip(cosines[..., -1], -1.0, 1.0))))
+
+
+def _orthonormal(A: Array) -> Array:
+    return np.asarray(np.linalg.qr(A)[0])

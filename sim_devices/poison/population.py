@@ -1,0 +1,90 @@
+"""Honest reports of many devices at once: simulated records, the agent's own clipping, noise as it is published."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsir.moments import Quantiser
+from fsir.plan import Stage, first_stage
+from fsir.task import Task
+from sim_devices.datasets.models import Model, cut_points, dimension, simulate, slice_count, true_basis
+from sim_devices.experiments.clip import clip_norm
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Setting:
+    """One federation: a model of the paper in `p` features, devices with `n` records each."""
+
+    model: Model = "III"
+    devices: int = 30
+    n: int = 1000
+    p: int = 10
+    epsilon: float = 1.0
+    delta: float = 1e-6
+    spread: float = 0.0  # every device's records are shifted by its own normal vector of this standard deviation
+
+    @property
+    def d(self) -> int:
+        """Dimension of the subspace, which the task states."""
+        return dimension(self.model)
+
+    def task(self) -> Task:
+        """The public contract."""
+        C = clip_norm(self.p)
+        return Task.from_table(
+            {
+                "name": f"model-{self.model}",
+                "features": {"names": [f"x{j + 1}" for j in range(self.p)]},
+                "response": {"cuts": list(cut_points(self.model, self.p, "low"))},
+                "clip": {"truncate": C, "norm": C},
+                "privacy": {"epsilon": self.epsilon, "delta": self.delta},
+                "report": {"records": self.n},
+                "dimension": self.d,
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Draw:
+    """One simulated federation in which everybody is honest."""
+
+    truth: Array  # p x d
+    rows: Array  # devices x width, whole numbers: the integer vectors of the reports
+
+
+class Population:
+    """Draws federations of one setting."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.setting = setting
+        task = setting.task()
+        self.stage: Stage = first_stage(task)
+        self._quantiser = Quantiser(task, self.stage)
+        self._cuts = np.array(task.response.cuts)
+        blocks = self.stage.blocks
+        self._step = np.repeat([block.step for block in blocks], [block.size for block in blocks])
+        self._spread = np.repeat([block.sd / block.worth for block in blocks], [block.size for block in blocks])
+
+    def draw(self, rng: np.random.Generator) -> Draw:
+        """Devices that all tell the truth."""
+        s = self.setting
+        truth = true_basis(s.model, s.p, "low", rng)
+        exact = np.stack([self._exact(truth, rng) for _ in range(s.devices)])
+        noise = self._spread * rng.standard_normal(exact.shape)
+        return Draw(truth, np.rint(exact / self._step + noise))
+
+    def _exact(self, truth: Array, rng: np.random.Generator) -> Array:
+        s = self.setting
+        X, y = simulate(s.model, s.n, s.p, "low", rng, basis=truth)
+        X = X + s.spread * rng.standard_normal(s.p)
+        K = self._quantiser.clipped(self._quantiser.truncated(X))
+        one_hot = np.zeros((s.n, slice_count(s.model)))
+        one_hot[np.arange(s.n), np.searchsorted(self._cuts, y, side="left")] = 1.0
+        second = K.T @ K
+        parts = ((K.T @ one_hot).reshape(-1), one_hot.sum(axis=0), np.diagonal(second))
+        return np.concatenate([*parts, second[np.triu_indices(s.p, 1)]])

@@ -1,0 +1,194 @@
+"""Daemons and devices for the tests: real ones, in threads and processes, over a real broker.
+
+As a program, `python -m tests.aggregator.daemons URL STORE TASK POINT` runs a daemon that kills itself at the named
+point of its first batch.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import paho.mqtt.client as mqtt
+from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
+
+from aggregator.aggregator import Aggregator
+from aggregator.daemon import Daemon
+from aggregator.sqlite import SqliteStore
+from edge_agent.connection import Broker
+from fsir import messages
+from fsir.decode import decode
+from fsir.task import Task
+from fsir.toml import to_toml
+
+PATIENCE = 60.0
+
+
+def wait_for(condition: Callable[[], Any], what: str) -> None:
+    """Until something has happened."""
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {PATIENCE:.0f} s in vain for {what}"
+        time.sleep(0.02)
+
+
+class Serving:
+    """A daemon in a thread, for the length of a `with` block."""
+
+    def __init__(self, url: str, store: Path, task: Task, *, connect: bool = True, **options: Any) -> None:
+        self._make = lambda: Daemon(
+            Aggregator(SqliteStore(store), [task], worker=options.get("client_id", "test"), debounce=0.1),
+            Broker.parse(url),
+            **options,
+        )
+        self._connect = connect
+        self.daemon: Daemon | None = None
+        self.error: BaseException | None = None
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def _run(self) -> None:
+        # SQLite's connections belong to the thread that made them.
+        self.daemon = self._make()
+        try:
+            self.daemon.run()
+        except BaseException as error:
+            self.error = error
+        finally:
+            self.daemon.aggregator.store.close()
+
+    def __enter__(self) -> Serving:
+        self._thread.start()
+        wait_for(lambda: self.daemon is not None or self.error, "the daemon")
+        if self._connect:
+            wait_for(lambda: self.healthy, "the connection")
+        return self
+
+    @property
+    def healthy(self) -> bool:
+        assert self.daemon is not None
+        return bool(self.daemon.health()["ok"])
+
+    @property
+    def verdicts(self) -> dict[tuple[str, str], int]:
+        assert self.daemon is not None
+        return dict(self.daemon.aggregator.verdicts)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.daemon is not None:
+            self.daemon.stop()
+        self._thread.join(PATIENCE)
+        assert not self._thread.is_alive(), "the daemon does not stop"
+
+
+class Devices:
+    """Publishes reports for many devices, and keeps what is said to them."""
+
+    def __init__(self, url: str, task: Task) -> None:
+        self.task = task
+        self.answers: dict[str, messages.Receipt] = {}
+        self.retained: dict[str, bytes] = {}
+        self._client = mqtt.Client(CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv311)
+        self._client.on_message = self._on_message
+        self._client.on_connect = lambda client, *_: client.subscribe(
+            [(messages.topic(task.name, kind), 1) for kind in ("receipt/+", "subspace", "active", "task")]
+        )
+        self._client.reconnect_delay_set(0.1, 0.5)
+        self._client.connect("127.0.0.1", Broker.parse(url).port)
+        self._client.loop_start()
+        wait_for(self._client.is_connected, "the devices' connection")
+
+    def _on_message(self, client: Any, userdata: Any, message: mqtt.MQTTMessage) -> None:
+        if "/receipt/" in message.topic:
+            receipt = decode(message.payload, "receipt")
+            assert isinstance(receipt, messages.Receipt)
+            self.answers[receipt.device] = receipt
+        else:
+            self.retained[message.topic.rsplit("/", 1)[1]] = message.payload
+
+    def send(self, reports: dict[str, bytes]) -> None:
+        """Publish at QoS 1, and wait until the broker has it all."""
+        sent = [self._client.publish(messages.topic(self.task.name, "report", d), raw, 1) for d, raw in reports.items()]
+        for info in sent:
+            info.wait_for_publish(PATIENCE)
+
+    def wait(self, reports: dict[str, bytes]) -> None:
+        """Until every one of these reports has been answered."""
+        wait_for(lambda: all(self.answered(device, raw) for device, raw in reports.items()), "all receipts")
+
+    def answered(self, device: str, raw: bytes) -> str:
+        """`counted`, `duplicate`, `refused`, or nothing yet."""
+        receipt, mine = self.answers.get(device), messages.report_id(raw)
+        found = [] if receipt is None else [v.status for v in receipt.verdicts.values() if v.report == mine]
+        return found[0] if found else ""
+
+    def close(self) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+
+@contextlib.contextmanager
+def plain_mosquitto(config: str = "") -> Iterator[str]:
+    """mosquitto as Debian starts it, with nothing but these lines changed."""
+    program = shutil.which("mosquitto", path=os.environ.get("PATH", "") + ":/usr/sbin")
+    assert program is not None
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "mosquitto.conf"
+        path.write_text(f"listener {port} 127.0.0.1\n{config or 'allow_anonymous true'}\n")
+        os.chmod(folder, 0o755)
+        process = subprocess.Popen([program, "-c", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        try:
+            wait_for(lambda: _listens(port), "mosquitto")
+            yield f"mqtt://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(10)
+
+
+def _listens(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def start_doomed(url: str, store: Path, task: Task, point: str) -> Iterator[subprocess.Popen[bytes]]:
+    """A daemon process that dies by SIGKILL when it reaches the named point, or at the end of the block."""
+    file = store.with_suffix(".toml")
+    file.write_text(to_toml(task.table()))
+    command = [sys.executable, "-m", "tests.aggregator.daemons", url, str(store), str(file), point]
+    process = subprocess.Popen(command, cwd=Path(__file__).parents[2])
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+def main(url: str, store: str, task: str, point: str) -> None:
+    def reached(here: str) -> None:
+        if here == point:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    made = Aggregator(SqliteStore(store), [Task.load(task)], worker="test", debounce=0.1)
+    Daemon(made, Broker.parse(url), client_id="test", reached=reached).run()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,233 @@
+"""Whatever the order, the batches, the crashes and the workers: the same integers, and the same published bits."""
+
+from __future__ import annotations
+
+import logging
+import multiprocessing
+import sqlite3
+from collections.abc import Sequence
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from aggregator import counting
+from aggregator.aggregator import Aggregator
+from aggregator.sqlite import SqliteStore
+from aggregator.store import StoreBusyError
+from fsir import messages
+from fsir.decode import decode
+from fsir.task import Task
+from tests.aggregator.federations import make_task, report, screening_task, topic
+
+DEVICES = 8
+PLAIN = make_task(p=3, records=60)
+SCREENED = screening_task(quorum=DEVICES, p=5)
+VOTED = screening_task("votes", quorum=DEVICES, p=5)
+
+
+@cache
+def first_reports(task: Task) -> list[tuple[str, bytes]]:
+    return [(topic(task, f"d{i}"), report(task, f"d{i}", i)) for i in range(DEVICES)]
+
+
+@cache
+def final_reports(task: Task, features: tuple[int, ...]) -> list[tuple[str, bytes]]:
+    from fsir.plan import final_stage
+
+    stage = final_stage(task, features)
+    return [(topic(task, f"d{i}"), report(task, f"d{i}", 100 + i, stage)) for i in range(DEVICES)]
+
+
+class Federation:
+    """Some workers on one store; any of them may be killed and started again."""
+
+    def __init__(self, path: Path, task: Task, workers: int) -> None:
+        self.path, self.task = path, task
+        self.workers = [self.start(i) for i in range(workers)]
+        self.published: dict[str, bytes] = {}
+
+    def start(self, number: int) -> Aggregator:
+        worker = Aggregator(SqliteStore(self.path), [self.task], worker=f"w{number}", debounce=0.0)
+        worker.start(0.0)
+        return worker
+
+    def kill(self, number: int) -> None:
+        """What was taken and not committed is gone; a new process opens the same file."""
+        self.workers[number].store.close()
+        self.workers[number] = self.start(number)
+
+    def commit(self, number: int) -> None:
+        for publication in self.workers[number].commit(1.0):
+            self.published[publication.topic] = publication.payload
+
+    def run(self, reports: Sequence[tuple[str, bytes]], schedule: Sequence[tuple[int, str]]) -> None:
+        """Deliver, commit and kill as the schedule says; then each report again until it is counted, as devices do."""
+        workers = len(self.workers)
+        for number, what in schedule:
+            if what == "commit":
+                self.commit(number % workers)
+            elif what == "kill":
+                self.kill(number % workers)
+            else:
+                self.workers[number % workers].take(*reports[int(what) % len(reports)])
+        for number, (about, raw) in enumerate(reports):
+            self.workers[number % workers].take(about, raw)
+        for number in range(workers):
+            self.commit(number)
+
+    def subspace(self) -> messages.Subspace:
+        for worker in self.workers:
+            for publication in worker.estimate(2.0, force=True):
+                self.published[publication.topic] = publication.payload
+        found = decode(self.published[messages.topic(self.task.name, "subspace")], "subspace")
+        assert isinstance(found, messages.Subspace)
+        return found
+
+    def close(self) -> None:
+        for worker in self.workers:
+            worker.store.close()
+
+
+def reference(task: Task, path: Path) -> tuple[dict[str, bytes], messages.Subspace, tuple[int, ...]]:
+    """Everything in order, once, by one worker."""
+    federation = Federation(path, task, 1)
+    federation.run(first_reports(task), [])
+    worker, features = federation.workers[0], ()
+    if task.screening is not None:
+        worker.jobs(1.0, force=True)
+        features = worker.federations[task.name].layouts["final"].stage.features
+        federation.run(final_reports(task, features), [])
+    values = {stage: worker.store.totals(1, stage).values for stage in worker.federations[task.name].layouts}
+    found = federation.subspace()
+    federation.close()
+    return values, found, features
+
+
+@pytest.fixture(scope="module")
+def references(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("references")
+    return {
+        key: reference(task, folder / f"{key}.db")
+        for key, task in (("plain", PLAIN), ("screened", SCREENED), ("voted", VOTED))
+    }
+
+
+fresh = count()
+steps = st.lists(
+    st.tuples(st.integers(0, 2), st.sampled_from(["commit", "kill", *map(str, range(DEVICES))])), max_size=40
+)
+
+
+@pytest.mark.parametrize("kind", ["plain", "screened", "voted"])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(workers=st.integers(1, 3), first=steps, second=steps)
+def test_any_schedule_gives_the_same_bits(
+    kind: str, tmp_path: Path, references: dict[str, Any], workers: int, first: list[Any], second: list[Any]
+) -> None:
+    task = {"plain": PLAIN, "screened": SCREENED, "voted": VOTED}[kind]
+    values, subspace, features = references[kind]
+    federation = Federation(tmp_path / f"{next(fresh)}.db", task, workers)
+    federation.run(first_reports(task), first)
+    if features:
+        federation.run(final_reports(task, features), second)
+    store, made = federation.workers[0].store, federation.workers[0].federations[task.name]
+    federation.workers[0].jobs(1.0, force=True)
+    assert {stage: store.totals(1, stage).values for stage in made.layouts} == values
+    assert all(counting.agrees(store, made, stage) for stage in made.layouts)
+    found = federation.subspace()
+    assert found.basis.tobytes() == subspace.basis.tobytes()
+    assert (found.devices, found.records, found.expected_error) == (
+        subspace.devices, subspace.records, subspace.expected_error,
+    )  # fmt: skip
+    # Every device has in the end been told that it is counted.
+    for device in range(DEVICES):
+        receipt = decode(federation.published[messages.topic(task.name, "receipt", f"d{device}")], "receipt")
+        assert isinstance(receipt, messages.Receipt)
+        assert {verdict.status for verdict in receipt.verdicts.values()} <= {"counted", "duplicate"}
+        assert set(receipt.verdicts) == set(made.layouts)
+    federation.close()
+
+
+def _work(path: str, number: int, reports: list[tuple[str, bytes]]) -> None:
+    worker = Aggregator(SqliteStore(path), [PLAIN], worker=f"w{number}")
+    worker.start(0.0)
+    for about, raw in reports[number::1] + reports[:number]:  # everyone has everything, in another order
+        worker.take(about, raw)
+        worker.commit(1.0)
+
+
+def test_processes_that_write_at_the_same_time_count_once(tmp_path: Path) -> None:
+    reports = [(topic(PLAIN, f"d{i}"), report(PLAIN, f"d{i}", i)) for i in range(40)]
+    context = multiprocessing.get_context("spawn")
+    workers = [context.Process(target=_work, args=(str(tmp_path / "s.db"), i, reports)) for i in range(3)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(120)
+        assert worker.exitcode == 0
+    store = SqliteStore(tmp_path / "s.db")
+    made = Aggregator(store, [PLAIN])
+    made.start(0.0)
+    assert store.totals(1, "final").devices == 40
+    assert counting.agrees(store, made.federations["test"], "final")
+    store.close()
+
+
+def test_a_withdrawn_device_leaves_no_trace_in_the_bits(tmp_path: Path) -> None:
+    with_it = Aggregator(SqliteStore(tmp_path / "a.db"), [PLAIN], debounce=0.0)
+    without = Aggregator(SqliteStore(tmp_path / "b.db"), [PLAIN], debounce=0.0)
+    for made in (with_it, without):
+        made.start(0.0)
+        for i, (about, raw) in enumerate(first_reports(PLAIN)):
+            if i != 3 or made is with_it:
+                made.take(about, raw)
+        made.commit(1.0)
+    first = decode(with_it.estimate(2.0)[0].payload, "subspace")
+    assert with_it.withdraw("d3", 3.0) == 1
+    assert with_it.withdraw("d3", 3.0) == 0  # again does nothing
+    (again,), (pure,) = with_it.estimate(4.0), without.estimate(4.0)
+    a, b = decode(again.payload, "subspace"), decode(pure.payload, "subspace")
+    assert isinstance(first, messages.Subspace)
+    assert isinstance(a, messages.Subspace)
+    assert isinstance(b, messages.Subspace)
+    assert a.basis.tobytes() == b.basis.tobytes() != first.basis.tobytes()
+    assert (a.version, a.devices) == (2, DEVICES - 1)
+    assert with_it.store.totals(1, "final").values == without.store.totals(1, "final").values
+    assert all(row.raw is None for row in with_it.store.reports(1) if row.device == "d3")
+    # It cannot come back, not even with the same bytes.
+    with_it.take(*first_reports(PLAIN)[3])
+    receipt = decode(with_it.commit(5.0)[0].payload, "receipt")
+    assert isinstance(receipt, messages.Receipt)
+    assert receipt.verdicts["final"].reason.startswith("withdrawn")
+    assert counting.agrees(with_it.store, with_it.federations["test"], "final")
+
+
+def test_a_store_that_cannot_be_written_loses_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    made = Aggregator(SqliteStore(tmp_path / "s.db"), [PLAIN])
+    made.start(0.0)
+    database = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+    (pages,) = made.store._db.execute("PRAGMA page_count").fetchone()  # type: ignore[attr-defined]
+    made.store._db.execute(f"PRAGMA max_page_count={pages}")  # type: ignore[attr-defined]  # a full disk
+    big = [(topic(PLAIN, f"d{i}"), report(PLAIN, f"d{i}", i)) for i in range(60)]
+    for about, raw in big:
+        made.take(about, raw)
+    with caplog.at_level(logging.CRITICAL), pytest.raises(StoreBusyError):
+        made.commit(1.0)
+    assert (made.waiting, made.store.totals(1, "final").devices) == (60, 0)
+    made.store._db.execute("PRAGMA max_page_count=1000000")  # type: ignore[attr-defined]  # room again
+    assert len(made.commit(2.0)) == 60
+    assert made.store.totals(1, "final").devices == 60
+    # The same when somebody else holds the lock for too long.
+    made.store._db.execute("PRAGMA busy_timeout=10")  # type: ignore[attr-defined]
+    database.execute("BEGIN IMMEDIATE")
+    made.take(topic(PLAIN, "late"), report(PLAIN, "late", 99))
+    with pytest.raises(StoreBusyError):
+        made.commit(3.0)
+    database.execute("ROLLBACK")
+    assert len(made.commit(4.0)) == 1
+    database.close()

@@ -1,0 +1,110 @@
+"""The store: all or nothing, bounded quarantine, refuses files that are not its own."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from aggregator.sqlite import QUARANTINE_BYTES, QUARANTINE_ROWS, SqliteStore, open_store
+from aggregator.store import PublishedRow, RefusedRow, ReportRow, StoreError, TotalsRow
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> SqliteStore:
+    made = SqliteStore(tmp_path / "s.db")
+    made.add_task(b"t" * 32, "test", 1, b"body", 1.0)
+    return made
+
+
+def row(device: str, stage: str = "final") -> ReportRow:
+    return ReportRow(device, stage, b"i" * 16, 100, b"raw", 2.0)
+
+
+def refusal(number: int) -> RefusedRow:
+    return RefusedRow("test", f"d{number}", "final", b"i", "malformed", "detail", 5, b"x" * 5, 1.0)
+
+
+def test_what_was_written_is_read_by_the_next_process(tmp_path: Path, store: SqliteStore) -> None:
+    with store.transaction():
+        store.insert(1, [row("a", "screening"), row("a"), row("b")])
+        store.put_totals(1, "final", TotalsRow(2, 200, 7, b"12345678"))
+        store.put_published(1, "active", PublishedRow(b"features", 1, 3, 4.0))
+        store.refuse([refusal(1)])
+    store.close()
+    again = SqliteStore(tmp_path / "s.db", create=False)
+    assert [(t.key, t.name, t.epoch, t.body) for t in again.tasks()] == [(1, "test", 1, b"body")]
+    assert list(again.reports(1, "final")) == [row("a"), row("b")]
+    assert again.lookup(1, ["a", "z"]) == {("a", "screening"): b"i" * 16, ("a", "final"): b"i" * 16}
+    assert again.totals(1, "final") == TotalsRow(2, 200, 7, b"12345678")
+    assert again.totals(1, "screening") == TotalsRow()
+    assert again.published(1, "active") == PublishedRow(b"features", 1, 3, 4.0)
+    assert again.first_at(1, "final") == 2.0
+    assert again.refused_counts() == {("test", "malformed"): 1}
+    again.close()
+
+
+def test_a_transaction_is_all_or_nothing(store: SqliteStore) -> None:
+    def half() -> None:
+        with store.transaction():
+            store.insert(1, [row("a")])
+            raise RuntimeError("half-way")
+
+    with pytest.raises(RuntimeError, match="half-way"):
+        half()
+    assert list(store.reports(1)) == []
+    with store.transaction():
+        store.insert(1, [row("a")])
+    with pytest.raises(sqlite3.IntegrityError), store.transaction():
+        store.insert(1, [row("b"), row("a")])  # one report per device and stage, whatever the program thinks
+    assert [r.device for r in store.reports(1)] == ["a"]
+
+
+def test_the_quarantine_is_bounded_and_the_counters_know_all(store: SqliteStore) -> None:
+    for start in range(0, QUARANTINE_ROWS + 500, 500):
+        with store.transaction():
+            store.refuse([refusal(i) for i in range(start, start + 500)])
+    kept = store.refused(10**6)
+    assert len(kept) == QUARANTINE_ROWS
+    assert kept[0].device == f"d{QUARANTINE_ROWS + 499}"  # the newest first, the oldest gone
+    assert store.refused_counts() == {("test", "malformed"): QUARANTINE_ROWS + 500}
+    with store.transaction():
+        store.refuse([refusal(0)._replace(raw=b"x" * 10**6, length=10**6)])
+    assert (len(store.refused(1)[0].raw), store.refused(1)[0].length) == (QUARANTINE_BYTES, 10**6)
+
+
+def test_only_reports_since_the_last_batch_may_lack_a_receipt(store: SqliteStore) -> None:
+    assert store.unsent("w") == []
+    for batch in (["a", "b"], ["c"]):
+        with store.transaction():
+            store.remember_unsent("w")
+            store.insert(1, [row(device) for device in batch])
+    assert store.unsent("w") == [(1, "c")]
+    assert store.unsent("somebody else") == []
+
+
+def test_commits_reach_the_disk_before_they_return(store: SqliteStore) -> None:
+    assert store._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert store._db.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+
+
+@pytest.mark.parametrize("address", ["", "s.db", "sqlite:", "postgresql:host/db", "sqlite"])
+def test_an_address_that_is_none_is_named(address: str) -> None:
+    with pytest.raises(StoreError, match="sqlite:PATH"):
+        open_store(address)
+
+
+def test_files_that_are_not_a_store_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no such file"):
+        open_store(f"sqlite:{tmp_path / 'none.db'}", create=False)
+    with pytest.raises(StoreError, match="existing folder"):
+        open_store(f"sqlite:{tmp_path / 'none' / 's.db'}")
+    (tmp_path / "text.db").write_text("this is a text, long enough to be looked at as a database file" * 20)
+    with pytest.raises(StoreError, match="not a database"):
+        open_store(f"sqlite:{tmp_path / 'text.db'}")
+    newer = sqlite3.connect(tmp_path / "newer.db")
+    newer.execute("PRAGMA user_version=99")
+    newer.close()
+    with pytest.raises(StoreError, match="format 99"):
+        open_store(f"sqlite:{tmp_path / 'newer.db'}")

@@ -1,0 +1,72 @@
+"""The containers, as far as that goes without an engine: files fit together, and the keys are made."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.deploy.tools import DEPLOY, ROOT, need, run
+
+DOCKER = DEPLOY / "docker"
+
+
+@pytest.fixture(scope="module")
+def services() -> dict[str, Any]:
+    return dict(yaml.safe_load((DOCKER / "compose.yaml").read_text())["services"])
+
+
+def test_there_are_ten_devices_and_each_is_called_by_its_name(services: dict[str, Any]) -> None:
+    devices = {name: service for name, service in services.items() if name.startswith("device-")}
+    assert len(devices) == 10
+    assert all(service["hostname"] == name for name, service in devices.items())
+
+
+def test_every_service_that_stays_is_locked_up(services: dict[str, Any]) -> None:
+    for name, service in services.items():
+        if name != "prepare":
+            assert service["read_only"], name
+            assert service["cap_drop"] == ["ALL"], name
+            assert "user" not in service, name  # the image's own, which is not root
+    assert services["prepare"]["network_mode"] == "none"
+
+
+def test_images_run_without_root() -> None:
+    stages = re.split(r"^FROM ", (DOCKER / "Dockerfile").read_text(), flags=re.MULTILINE)[1:]
+    for stage in stages:
+        if "ENTRYPOINT" in stage and " AS prepare" not in stage:
+            assert re.search(r"^USER [1-9]\d*:[1-9]\d*$", stage, re.MULTILINE), stage
+
+
+def test_what_is_copied_exists_and_nothing_else_is_sent() -> None:
+    text = (DOCKER / "Dockerfile").read_text()
+    sent = set(re.findall(r"^!(.*)$", (DOCKER / "Dockerfile.dockerignore").read_text(), re.MULTILINE))
+    copied = {part for line in re.findall(r"^COPY (.*) \S+$", text, re.MULTILINE) for part in line.split()}
+    copied |= set(re.findall(r"type=bind,source=([^,]+)", text))
+    assert copied == sent
+    assert all((ROOT / name).exists() for name in copied)
+
+
+def test_built_targets_exist(services: dict[str, Any]) -> None:
+    targets = set(re.findall(r"^FROM \S+ AS (\S+)$", (DOCKER / "Dockerfile").read_text(), re.MULTILINE))
+    assert {service["build"]["target"] for service in services.values()} <= targets
+    assert all((DOCKER / service["build"]["context"]).resolve() == ROOT for service in services.values())
+
+
+def test_each_service_is_given_its_own_files_and_no_other(services: dict[str, Any], tmp_path: Path) -> None:
+    need("openssl")
+    run(DOCKER / "prepare.sh", tmp_path / "files")
+    keys = set()
+    for name, service in services.items():
+        mounted = [volume.split(":")[0] for volume in service["volumes"] if volume.startswith("./files")]
+        if name != "prepare":
+            assert mounted == [f"./files/{name}"]
+            (key,) = (tmp_path / "files" / name).glob("*.key")
+            keys.add(key.read_bytes())
+    assert len(keys) == len(services) - 1
+    before = sorted((tmp_path / "files").rglob("*"))
+    run(DOCKER / "prepare.sh", tmp_path / "files")  # a second start changes nothing
+    assert sorted((tmp_path / "files").rglob("*")) == before

@@ -1,0 +1,89 @@
+"""A tiny aggregator for the tests of the agent: it counts each report once, answers, and remembers all traffic."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+import numpy as np
+import paho.mqtt.client as mqtt
+from paho.mqtt.enums import CallbackAPIVersion
+
+from fsir.decode import decode
+from fsir.messages import Active, Receipt, Report, Subspace, Verdict, encode, report_id, topic
+from fsir.task import Task
+
+
+class TinyAggregator:
+    """Answers the reports of one task; `silent` ones see them and say nothing."""
+
+    def __init__(self, url: str, task: Task, *, active: tuple[str, ...] = (), silent: bool = False) -> None:
+        self.task, self.active, self.silent = task, active, silent
+        self.seen: list[tuple[str, bytes]] = []  # everything that anybody publishes below the task, in order
+        self.counted: dict[tuple[str, str], bytes] = {}  # (device, stage) -> bytes
+        self._verdicts: dict[str, dict[str, Verdict]] = {}
+        self._lock = threading.Lock()
+        parts = urlsplit(url)
+        self._client = mqtt.Client(CallbackAPIVersion.VERSION2)
+        self._client.on_message = self._take
+        self._client.on_connect = lambda client, *_: client.subscribe("#", 1)
+        self._client.connect(parts.hostname or "", parts.port or 1883)
+        self._client.loop_start()
+        self._client.publish(topic(task.name, "task"), task.encode(), 1, retain=True).wait_for_publish(10)
+
+    def __enter__(self) -> TinyAggregator:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._client.disconnect()
+        self._client.loop_stop()
+
+    def publish(self, about: str, payload: bytes, retain: bool = False) -> None:
+        self._client.publish(about, payload, 1, retain=retain).wait_for_publish(10)
+
+    def _take(self, _client, _data, message: mqtt.MQTTMessage) -> None:
+        with self._lock:
+            self.seen.append((message.topic, bytes(message.payload)))
+            if f"/{self.task.name}/report/" in message.topic and not self.silent:
+                self._answer(bytes(message.payload))
+
+    def _answer(self, payload: bytes) -> None:
+        report = decode(payload, "report")
+        assert isinstance(report, Report)
+        known = self.counted.setdefault((report.device, report.stage), payload)
+        status = "counted" if known is payload else "duplicate" if known == payload else "refused"
+        mine = self._verdicts.setdefault(report.device, {})
+        mine[report.stage] = Verdict(report_id(payload), status)
+        answer = encode(Receipt(self.task.digest, report.device, mine))
+        self._client.publish(topic(self.task.name, "receipt", report.device), answer, 1, retain=True)
+        if report.stage == "screening" and self.active:
+            active = encode(Active(self.task.digest, self.active, 1))
+            self._client.publish(topic(self.task.name, "active"), active, 1, retain=True)
+        if report.stage == "final":
+            self.emit()
+
+    def emit(self) -> None:
+        """Publish a subspace: the first feature."""
+        features = self.active or self.task.features.names
+        found = Subspace(
+            self.task.digest, 1, features, np.eye(len(features))[:, :1], np.ones(1), 0.1, 0.1, len(self.counted), 100
+        )
+        self._client.publish(topic(self.task.name, "subspace"), encode(found), 1, retain=True)
+
+    def reports(self, device: str) -> dict[str, set[bytes]]:
+        """Every different report of a device that was ever seen, by stage."""
+        with self._lock:
+            found: dict[str, set[bytes]] = {}
+            for about, payload in self.seen:
+                if about.endswith(f"/report/{device}"):
+                    found.setdefault(decode(payload, "report").stage, set()).add(payload)
+            return found
+
+    def wait(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
+        """Until something has happened."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            assert time.monotonic() < deadline, "nothing happened in time"
+            time.sleep(0.02)

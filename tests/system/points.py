@@ -1,0 +1,89 @@
+"""Named points of the product at which a process can end, and how to end it there."""
+
+from __future__ import annotations
+
+import functools
+import os
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from aggregator.sqlite import SqliteStore
+from edge_agent.connection import Connection
+from edge_agent.state import State
+
+# Where: class, method, and whether the end comes before it or right after it. `_save` and `put_totals` run inside of a
+# transaction, so that right after them it has been written and not committed.
+AGENT = {
+    "task accepted": (State, "pin", "after"),
+    "checkpoint written": (State, "save", "after"),
+    "transaction open": (State, "_save", "after"),
+    "active set accepted": (State, "pin_active", "after"),
+    "noise drawn": (State, "record_report", "before"),
+    "report written": (State, "record_report", "after"),
+    "report about to leave": (Connection, "publish", "before"),
+    "report sent": (Connection, "publish", "after"),
+    "receipt read": (State, "settle", "before"),
+    "receipt written": (State, "settle", "after"),
+}
+AGGREGATOR_STORE = {
+    "totals written, not committed": (SqliteStore, "put_totals", "after"),
+    "active set written, not committed": (SqliteStore, "put_published", "after"),
+}
+AGGREGATOR_LOOP = ("committed", "acknowledged", "answered")  # of `aggregator.daemon.Daemon`
+AGGREGATOR = (*AGGREGATOR_STORE, *AGGREGATOR_LOOP)
+
+
+class CrashError(BaseException):
+    """A process that ends at once, for agents that live inside of the test: nobody catches it by accident."""
+
+
+def crash() -> None:
+    """End an agent that lives inside of the test."""
+    raise CrashError
+
+
+def power_cut() -> None:
+    """End this process as a power cut would."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+class Countdown:
+    """Ends something when it is reached for the k-th time."""
+
+    def __init__(self, times: int, end: Callable[[], None]) -> None:
+        self._left, self._end = times, end
+
+    def __call__(self) -> None:
+        self._left -= 1
+        if self._left == 0:
+            self._end()
+
+
+def around(method: Callable[..., Any], when: str, act: Callable[[], None]) -> Callable[..., Any]:
+    """The method with something that happens before or after it."""
+
+    @functools.wraps(method)
+    def wrapped(*values: Any, **options: Any) -> Any:
+        if when == "before":
+            act()
+        result = method(*values, **options)
+        if when == "after":
+            act()
+        return result
+
+    return wrapped
+
+
+def arm_class(point: str, times: int) -> None:
+    """In a child process: the point is in a class of the agent or of the aggregator's store."""
+    owner, name, when = (AGENT | AGGREGATOR_STORE)[point]
+    setattr(owner, name, around(getattr(owner, name), when, Countdown(times, power_cut)))
+
+
+def arm_objects(point: str, times: int, *objects: Any) -> None:
+    """In this process: the point is in one of these objects of one device."""
+    owner, name, when = AGENT[point]
+    for thing in objects:
+        if isinstance(thing, owner):
+            setattr(thing, name, around(getattr(thing, name), when, Countdown(times, crash)))

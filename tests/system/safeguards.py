@@ -1,0 +1,95 @@
+"""Each safeguard of the product, deliberately broken: a harness that does not notice is worth nothing.
+
+A breakage is a function of `setattr` or of something like it (pytest's `monkeypatch.setattr`), so that it serves both in
+a child process and inside of the test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import aggregator.daemon
+import aggregator.sqlite
+import edge_agent.outbox
+import edge_agent.participation
+import edge_agent.state
+from aggregator import counting, intake
+from aggregator.intake import Arrival
+from edge_agent.outbox import Outbox, Publish
+from edge_agent.reporting import report_bytes
+from edge_agent.sources.base import START
+from fsir.messages import Verdict
+
+Patch = Callable[[Any, str, Any], None]
+
+
+def no_dedupe(patch: Patch) -> None:
+    """The aggregator does not look whether it has counted a report before."""
+    schema = aggregator.sqlite._SCHEMA
+    assert "UNIQUE (task, device, stage)" in schema
+    patch(aggregator.sqlite, "_SCHEMA", schema.replace("UNIQUE (task, device, stage)", "CHECK (n > 0)"))
+    patch(aggregator.sqlite.SqliteStore, "lookup", lambda *_: {})
+
+
+def answer_before_commit(patch: Patch) -> None:
+    """The aggregator acknowledges and sends receipts first, and commits afterwards."""
+
+    def flush(daemon: Any) -> None:
+        arrivals = [Arrival(arrival.topic, arrival.raw) for arrival in daemon.aggregator._waiting]
+        intake.read(arrivals, daemon.aggregator.federations.values())
+        answers = [
+            counting.receipt(a.federation, a.device, {}, {a.stage: Verdict(a.id, "counted")}, a.task)
+            for a in arrivals
+            if a.federation is not None and a.refusal is None
+        ]
+        mids, daemon._unacknowledged, daemon._bytes = daemon._unacknowledged, [], 0
+        daemon._connection.acknowledge(mids)
+        daemon._connection.publish(answers)
+        daemon._reached("answered")
+        others = [publication for publication in daemon._commit() if publication.qos]  # receipts go at QoS 0
+        daemon._connection.publish(others)
+        daemon._reached("committed")
+
+    patch(aggregator.daemon.Daemon, "_flush", flush)
+
+
+def fresh_noise(patch: Patch) -> None:
+    """The device draws its noise again for every retry."""
+    made: dict[bytes, Callable[[], bytes]] = {}
+
+    def remembered(task: Any, device: str, moments: Any, noise: Any) -> bytes:
+        raw = report_bytes(task, device, moments, noise)
+        made[raw] = lambda: report_bytes(task, device, moments, noise)
+        return raw
+
+    honest = Outbox.due
+
+    def due(outbox: Outbox, now: float) -> list[Publish]:
+        again = {waiting.row.payload for waiting in outbox._waiting.values() if waiting.attempts}
+        return [
+            replace(message, payload=made[message.payload]()) if message.payload in again else message
+            for message in honest(outbox, now)
+        ]
+
+    patch(edge_agent.participation, "report_bytes", remembered)
+    patch(edge_agent.outbox.Outbox, "due", due)
+
+
+def position_not_committed(patch: Patch) -> None:
+    """The device saves what it has learned without how far it has come."""
+    honest = edge_agent.state.State._save
+
+    def save(state: Any, name: str, progress: Any, kept: Any, *, drop_kept: bool) -> None:
+        honest(state, name, replace(progress, position=START), kept, drop_kept=drop_kept)
+
+    patch(edge_agent.state.State, "_save", save)
+
+
+BROKEN: dict[str, Callable[[Patch], None]] = {
+    "no dedupe": no_dedupe,
+    "answer before commit": answer_before_commit,
+    "fresh noise on retry": fresh_noise,
+    "position not committed": position_not_committed,
+}
