@@ -1,17 +1,14 @@
-"""One MQTT connection of the aggregator, driven by the thread that uses it.
+"""From an address to an open connection: paho shakes hands, `aggregator.wire` does the rest.
 
-paho's own thread would compete with the merging for the interpreter, and it dies silently when a callback raises; here
-the caller waits for the socket and paho only parses and writes. MQTT 5 is tried first, because there the receiver says
-how many unacknowledged messages it takes (mosquitto's own limit is 20); a broker that speaks only 3.1.1 is fine too.
+MQTT 5 is tried first, because there the receiver says how many unacknowledged messages it takes (mosquitto's own limit
+is 20); a broker that speaks only 3.1.1 will do. The session is persistent: while we are away the broker keeps what
+arrives, and what we have not acknowledged it sends again.
 """
 
 from __future__ import annotations
 
-import logging
 import select
-import ssl
 import time
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import paho.mqtt.client as mqtt
@@ -20,231 +17,117 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from aggregator import packets
-from aggregator.publication import Publication
+from aggregator.wire import WINDOW, ConnectionLostError, Deliver, Wire
 from edge_agent.connection import Broker
 from edge_agent.errors import LoginRefusedError
-from fsir.errors import FsirError
 from fsir.messages import LIMITS
 
-LOG = logging.getLogger("fsir.aggregator")
 KEEPALIVE = 60
-ANSWER_SECONDS = 10.0  # for CONNACK
-FIRST_ANSWER_SECONDS = 2.0  # while we do not know whether the broker speaks MQTT 5: some just say nothing
+ANSWER_SECONDS = 10.0  # for the broker's answer ...
+FIRST_ANSWER_SECONDS = 2.0  # ... and while we do not know whether it speaks MQTT 5: some just say nothing
 RECEIVE_MAXIMUM = 2000  # unacknowledged messages that the broker may send us (MQTT 5)
 LARGEST = 2 * LIMITS["report"]  # bytes; what is longer the broker does not even send (MQTT 5)
 SESSION_SECONDS = 0xFFFFFFFF  # the broker keeps our queue for as long as we are away
+_VERSIONS = {"5": MQTTProtocolVersion.MQTTv5, "3.1.1": MQTTProtocolVersion.MQTTv311}
 _REFUSED_VERSION = (128, 130, 132)  # unspecified, protocol error, unsupported version: how old brokers answer MQTT 5
 _HOPELESS = (133, 134, 135, 138, 140)  # client id, password, not authorised, banned, authentication method
 
 
-class ConnectionLostError(FsirError):
-    """There is no connection, or no longer."""
-
-
-Deliver = Callable[[str, bytes, int], None]  # topic, payload, message id (0: nothing to acknowledge)
-
-
-class Connection:
-    """A connection with a persistent session; the first message that it hands over may be of an earlier life."""
+class Connector:
+    """Opens connections to one broker, and remembers which version it speaks."""
 
     def __init__(self, broker: Broker, client_id: str, deliver: Deliver, version: str | None = None) -> None:
         self._broker, self._client_id, self._deliver = broker, client_id, deliver
         self._tls = broker.context() if broker.tls else None
-        self._client: mqtt.Client | None = None
-        self._protocol = MQTTProtocolVersion.MQTTv311 if version == "3.1.1" else MQTTProtocolVersion.MQTTv5
-        self._certain = version is not None  # of the version: it was given, or has worked
-        self._answer: ReasonCode | None = None
-        self._poll = select.poll()
-        self._arrived = 0
+        self._version = version  # None: not known yet
 
-    @property
-    def protocol(self) -> str:
-        """The version in use."""
-        return "5" if self._protocol == MQTTProtocolVersion.MQTTv5 else "3.1.1"
-
-    def open(self) -> None:
-        """Connect, or raise."""
+    def open(self) -> Wire:
+        """A connection, or `ConnectionLostError` if there is none now, `LoginRefusedError` if there never will be."""
+        if self._version is not None:
+            return self._shake_hands(self._version, ANSWER_SECONDS)
         try:
-            self._try()
-        except _VersionRefusedError:
-            self._protocol = MQTTProtocolVersion.MQTTv311
-            try:
-                self._try()
-            except ConnectionLostError:
-                self._protocol = MQTTProtocolVersion.MQTTv5  # it was not the version, then
-                raise
-        self._certain = True
+            wire = self._shake_hands("5", FIRST_ANSWER_SECONDS)
+        except _UnknownVersionError:
+            wire = self._shake_hands("3.1.1", ANSWER_SECONDS)
+        self._version = wire.version
+        return wire
 
-    def _try(self) -> None:
-        five = self._protocol == MQTTProtocolVersion.MQTTv5
-        client = mqtt.Client(
-            CallbackAPIVersion.VERSION2,
-            client_id=self._client_id,
-            protocol=self._protocol,
-            clean_session=None if five else False,
-            manual_ack=True,
-            reconnect_on_failure=False,
-        )
-        if self._broker.username is not None:
-            client.username_pw_set(self._broker.username, self._broker.password)
-        if self._tls is not None:
-            client.tls_set_context(self._tls)
-        client.on_connect, client.on_message = self._on_connect, self._on_message
-        client.on_subscribe, client.on_publish = self._on_subscribe, self._on_publish
-        client.max_queued_messages_set(0)
+    def _shake_hands(self, version: str, patience: float) -> Wire:
+        client, answers = self._client(version), _Answers()
+        client.on_connect = answers.on_connect
         options: dict[str, Any] = {}
-        if five:
+        if version == "5":
             properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
             properties.SessionExpiryInterval = SESSION_SECONDS
             properties.ReceiveMaximum = RECEIVE_MAXIMUM
             properties.MaximumPacketSize = LARGEST
             options = {"clean_start": False, "properties": properties}
-        self.close()
-        self._answer = None
         try:
             client.connect(self._broker.host, self._broker.port, KEEPALIVE, **options)
         except (OSError, ValueError) as error:
             raise ConnectionLostError(f"{self._broker}: {error}") from None
-        self._client = client
-        sock = client.socket()
-        assert sock is not None
-        self._poll = select.poll()
-        self._poll.register(sock.fileno(), select.POLLIN)
-        probing = five and not self._certain
+        sock: Any = client.socket()
         try:
-            answer = self._await_answer(FIRST_ANSWER_SECONDS if probing else ANSWER_SECONDS)
-        except ConnectionLostError:
-            if probing:  # a broker that does not know version 5 may hang up or say nothing
-                raise _VersionRefusedError from None
+            self._await(client, sock, answers, patience)
+            self._judge(answers.reason)
+        except BaseException:
+            sock.close()
             raise
-        self._judge(answer, probing)
+        keepalive = getattr(answers.properties, "ServerKeepAlive", KEEPALIVE)
+        window = min(WINDOW, getattr(answers.properties, "ReceiveMaximum", WINDOW))
+        wire = Wire(sock, str(self._broker), version, self._deliver, keepalive=keepalive, window=window)
+        wire.keep = client  # paho closes the socket when it is no longer needed itself
+        return wire
 
-    def _await_answer(self, seconds: float) -> ReasonCode:
-        deadline = time.monotonic() + seconds
-        while self._answer is None:
-            if time.monotonic() > deadline:
-                raise ConnectionLostError(f"{self._broker}: no answer within {seconds:g} s")
-            try:
-                self.read(0.1)
-            except ConnectionLostError:
-                if self._answer is None:  # otherwise it said no, and then hung up
-                    raise
-        return self._answer
+    def _client(self, version: str) -> mqtt.Client:
+        client = mqtt.Client(
+            CallbackAPIVersion.VERSION2, client_id=self._client_id, protocol=_VERSIONS[version],
+            clean_session=None if version == "5" else False, reconnect_on_failure=False,
+        )  # fmt: skip
+        if self._broker.username is not None:
+            client.username_pw_set(self._broker.username, self._broker.password)
+        if self._tls is not None:
+            client.tls_set_context(self._tls)
+        return client
 
-    def _judge(self, answer: ReasonCode, probing: bool) -> None:
-        if not answer.is_failure:
-            return
-        self.close()
-        if probing and answer.value in _REFUSED_VERSION:
-            raise _VersionRefusedError
-        if answer.value in _HOPELESS:
-            raise LoginRefusedError(f"{self._broker}: {answer}; check user name, password, certificate and access list")
-        raise ConnectionLostError(f"{self._broker}: {answer}")
-
-    def close(self) -> None:
-        """Leave politely if that is possible; the session stays."""
-        if self._client is not None:
-            self._client.disconnect()
-            sock = self._client.socket()
-            if sock is not None:
-                sock.close()
-            self._client = None
-
-    # --- callbacks: none of them may raise --------------------------------------------------------------------------
-
-    def _on_connect(self, client: Any, userdata: Any, flags: Any, reason: ReasonCode, properties: Any) -> None:
-        self._answer = reason
-
-    def _on_message(self, client: Any, userdata: Any, message: mqtt.MQTTMessage) -> None:
-        self._arrived += 1
-        try:
-            topic = message.topic
-        except UnicodeDecodeError:
-            topic = "topic that is not UTF-8"
-        self._deliver(topic, bytes(message.payload), message.mid if message.qos else 0)
-
-    def _on_subscribe(self, client: Any, userdata: Any, mid: int, reasons: list[ReasonCode], properties: Any) -> None:
-        if any(reason.is_failure for reason in reasons):
-            LOG.error("the broker refuses our subscription (%s): check its access list", reasons[0])
-
-    def _on_publish(self, client: Any, userdata: Any, mid: int, reason: ReasonCode, properties: Any) -> None:
-        if reason.is_failure:
-            LOG.error("the broker refuses what we publish (%s): check its access list", reason)
-
-    # --- use ------------------------------------------------------------------------------------------------------
-
-    def read(self, timeout: float, most: int = 1000) -> int:
-        """Wait up to `timeout` seconds, then hand over what is there, at most about `most` messages; how many."""
-        client, sock = self._live()
-        before = self._arrived
-        pending = getattr(sock, "pending", None)  # bytes inside of TLS do not show on the socket
-        self._poll.modify(sock.fileno(), select.POLLIN | (select.POLLOUT if client.want_write() else 0))
-        if (pending and pending()) or self._poll.poll(1000 * timeout):
-            while self._arrived - before < most:
-                seen = self._arrived
-                self._check(self._parse(client))
-                if self._arrived == seen:
-                    break
+    def _await(self, client: mqtt.Client, sock: Any, answers: _Answers, patience: float) -> None:
+        """Read the broker's answer and not one byte more: what follows it belongs to the wire."""
+        deadline, poll = time.monotonic() + patience, select.poll()
+        poll.register(sock.fileno(), select.POLLIN)
+        while answers.reason is None:
             if client.want_write():
-                self._check(client.loop_write())
-        self._check(client.loop_misc())
-        return self._arrived - before
-
-    def _parse(self, client: mqtt.Client) -> MQTTErrorCode:
-        try:
-            return client.loop_read()
-        except Exception as error:  # paho raises all kinds on bytes that are not MQTT; a new connection mends that
-            raise ConnectionLostError(
-                f"{self._broker} sent what is not MQTT: {type(error).__name__}: {error}"
-            ) from error
-
-    def subscribe(self, topic: str) -> None:
-        """Subscribe at QoS 1."""
-        self._check(self._live()[0].subscribe(topic, 1)[0])
-
-    def acknowledge(self, mids: Sequence[int]) -> None:
-        """Tell the broker that these messages are safe."""
-        self._write(b"".join([packets.acknowledgement(mid) for mid in mids]))
-
-    def publish(self, publications: Sequence[Publication]) -> None:
-        """Publish, retained; what was asked for at QoS 0 leaves in one piece."""
-        client, _ = self._live()
-        for publication in publications:
-            if publication.qos:
-                self._check(client.publish(publication.topic, publication.payload, publication.qos, retain=True).rc)
-        self._write(b"".join([packets.retained(p.topic, p.payload, self.protocol) for p in publications if not p.qos]))
-
-    def _write(self, raw: bytes) -> None:
-        client, sock = self._live()
-        rest, deadline = memoryview(raw), time.monotonic() + KEEPALIVE
-        while rest or client.want_write():
+                client.loop_write()
+            if time.monotonic() > deadline:
+                raise _UnknownVersionError(f"{self._broker}: no answer within {patience:g} s")
+            if not poll.poll(100) and not getattr(sock, "pending", int)():
+                continue
             try:
-                if client.want_write():  # paho first: it may be in the middle of a packet
-                    self._check(client.loop_write())
-                    stuck = client.want_write()
-                else:
-                    rest, stuck = rest[sock.send(rest) :], False
-            except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
-                stuck = True
-            except OSError as error:
-                raise ConnectionLostError(f"connection to {self._broker} lost: {error}") from None
-            if stuck:
-                if time.monotonic() > deadline:
-                    raise ConnectionLostError(f"the broker takes nothing for {KEEPALIVE} s")
-                self._poll.modify(sock.fileno(), select.POLLOUT)
-                self._poll.poll(100)
+                rc = client.loop_read()
+            except Exception as error:  # paho raises all kinds on bytes that are not MQTT
+                raise _UnknownVersionError(f"{self._broker} sent what is not MQTT: {error!r}") from None
+            if rc != MQTTErrorCode.MQTT_ERR_SUCCESS and answers.reason is None:
+                raise _UnknownVersionError(f"{self._broker}: {mqtt.error_string(rc)}")  # it may just hang up
 
-    def _live(self) -> tuple[mqtt.Client, Any]:
-        sock = self._client.socket() if self._client is not None else None
-        if self._client is None or sock is None:
-            raise ConnectionLostError("not connected")
-        return self._client, sock
-
-    def _check(self, rc: MQTTErrorCode) -> None:
-        if rc not in (MQTTErrorCode.MQTT_ERR_SUCCESS, MQTTErrorCode.MQTT_ERR_AGAIN):
-            raise ConnectionLostError(f"connection to {self._broker} lost: {mqtt.error_string(rc)}")
+    def _judge(self, reason: ReasonCode | None) -> None:
+        if reason is None or not reason.is_failure:
+            return
+        if reason.value in _HOPELESS:
+            raise LoginRefusedError(f"{self._broker}: {reason}; check user name, password, certificate and access list")
+        kind = _UnknownVersionError if reason.value in _REFUSED_VERSION else ConnectionLostError
+        raise kind(f"{self._broker}: {reason}")
 
 
-class _VersionRefusedError(ConnectionLostError):
-    """The broker does not speak this version of MQTT."""
+class _Answers:
+    """What the broker says to our CONNECT."""
+
+    def __init__(self) -> None:
+        self.reason: ReasonCode | None = None
+        self.properties: Any = None
+
+    def on_connect(self, client: Any, userdata: Any, flags: Any, reason: ReasonCode, properties: Any) -> None:
+        """paho's callback."""
+        self.reason, self.properties = reason, properties
+
+
+class _UnknownVersionError(ConnectionLostError):
+    """Perhaps the broker does not speak this version of MQTT."""

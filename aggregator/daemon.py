@@ -13,10 +13,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from aggregator.aggregator import Aggregator, Estimation
-from aggregator.connection import Connection, ConnectionLostError
+from aggregator.connection import Connector
 from aggregator.metrics import Metrics
 from aggregator.publication import Publication
 from aggregator.store import StoreBusyError
+from aggregator.wire import ConnectionLostError, Wire
 from edge_agent.connection import Broker
 from fsir.errors import FsirError
 from fsir.messages import Subspace, topic
@@ -49,7 +50,8 @@ class Daemon:
     ) -> None:
         self.aggregator = aggregator
         self.metrics = metrics or Metrics(aggregator)
-        self._connection = Connection(broker, client_id, self._deliver, version)
+        self._connector = Connector(broker, client_id, self._deliver, version)
+        self._wire: Wire | None = None
         self._share = share
         self._reached = reached
         self._stopping = False
@@ -79,13 +81,12 @@ class Daemon:
 
     def run(self) -> None:
         """Serve until stopped. Raises only what waiting does not mend: a refused login, a store of another kind."""
-        self.aggregator.start(time.time())
         delay = FIRST_RETRY
         try:
             while not self._stopping:
                 try:
                     self._session()
-                except ConnectionLostError as error:
+                except (ConnectionLostError, StoreBusyError) as error:
                     LOG.warning("%s", error)
                 except FsirError:
                     raise
@@ -96,8 +97,7 @@ class Daemon:
                 self._sleep(delay)
         finally:
             self._estimator.shutdown(wait=False, cancel_futures=True)
-            self._connection.close()
-            self._connected = False
+            self._forget()
 
     def _sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
@@ -107,30 +107,32 @@ class Daemon:
 
     def _forget(self) -> None:
         """Unacknowledged messages come again, under other numbers."""
-        self._connection.close()
+        if self._wire is not None:
+            self._wire.close()
+            self._wire = None
         self._connected = False
         self.aggregator.drop()
         self._unacknowledged, self._bytes = [], 0
 
     def _session(self) -> None:
         """One connection, from its first packet to its end."""
-        connection, aggregator = self._connection, self.aggregator
-        connection.open()
-        for name in aggregator.federations:
-            reports = topic(name, "report", "+")
-            connection.subscribe(f"$share/{self._share}/{reports}" if self._share else reports)
-        connection.publish(aggregator.start(time.time()))
+        aggregator = self.aggregator
+        retained = aggregator.start(time.time())  # before anything else: it may find that this store is not ours
+        wire = self._wire = self._connector.open()
+        reports = [topic(name, "report", "+") for name in aggregator.federations]
+        wire.subscribe([f"$share/{self._share}/{name}" if self._share else name for name in reports])
+        wire.publish(retained)
         self._connected = True
-        LOG.info("connected with MQTT %s, %d task(s)", connection.protocol, len(aggregator.federations))
+        LOG.info("connected with MQTT %s, %d task(s)", wire.version, len(aggregator.federations))
         while not self._stopping:
             self._turned = time.monotonic()
             room = MOST_MESSAGES - aggregator.waiting
-            came = connection.read(0.0 if aggregator.waiting else IDLE_SECONDS, room)
+            came = wire.read(0.0 if aggregator.waiting else IDLE_SECONDS, room)
             if aggregator.waiting and (came == 0 or came >= room or self._bytes >= MOST_BYTES):
-                self._flush()
-            self._timers()
+                self._flush(wire)
+            self._timers(wire)
         if aggregator.waiting:
-            self._flush()
+            self._flush(wire)
 
     def _deliver(self, topic: str, payload: bytes, mid: int) -> None:
         if not self.aggregator.waiting:
@@ -140,16 +142,16 @@ class Daemon:
         if mid:
             self._unacknowledged.append(mid)
 
-    def _flush(self) -> None:
+    def _flush(self, wire: Wire) -> None:
         """Commit, then acknowledge, then answer."""
         count, start = self.aggregator.waiting, time.monotonic()
         receipts = self._commit()
         self.metrics.merged(count, time.monotonic() - start)
         self._reached("committed")
         mids, self._unacknowledged, self._bytes = self._unacknowledged, [], 0
-        self._connection.acknowledge(mids)
+        wire.acknowledge(mids)
         self._reached("acknowledged")
-        self._connection.publish(receipts)
+        wire.publish(receipts)
         self.metrics.answered(time.monotonic() - self._oldest)
         self._reached("answered")
 
@@ -170,13 +172,13 @@ class Daemon:
                 self._trouble = ""
                 return receipts
 
-    def _timers(self) -> None:
+    def _timers(self, wire: Wire) -> None:
         if time.monotonic() < self._next_look:
             return
         self._next_look = time.monotonic() + IDLE_SECONDS
         now = time.time()
         try:
-            self._connection.publish(self.aggregator.tick(now))
+            wire.publish(self.aggregator.tick(now))
             for job, future in [entry for entry in self._running if entry[1].done()]:
                 self._running.remove((job, future))
                 try:
@@ -184,7 +186,7 @@ class Daemon:
                 except Exception:  # an estimate that fails must not stop the intake
                     self.aggregator.estimating.failed(job)
                     continue
-                self._connection.publish(self.aggregator.estimating.publish(job, result, now))
+                wire.publish(self.aggregator.estimating.publish(job, result, now))
             if not self._running:
                 self._running = [
                     (job, self._estimator.submit(self._estimate, job)) for job in self.aggregator.jobs(now)

@@ -1,11 +1,95 @@
-"""The two MQTT packets that an aggregator sends by the thousand, so that a batch of them leaves in one piece.
+"""The few MQTT packets that an aggregator exchanges by the thousand, versions 3.1.1 and 5.
 
-Through paho each costs about as much as all the work on a report (measured: 20 us a receipt, 8 us an acknowledgement,
-against 1 us here), because each is queued, locked and sent on its own. Neither needs any state: a receipt is a QoS 0
-message, and an acknowledgement of a message at QoS 1 is final.
+paho makes the connection (`aggregator.connection`), then these do the talking. Measured: to receive a report through
+paho takes 40 us with version 5, to acknowledge it 8 and to send its receipt 20, because each packet is read in four
+pieces, queued, locked and sent on its own. All the work on a report takes less. Here the three take 5 us together.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
+
+PUBLISH, PUBACK, SUBACK, PINGRESP, DISCONNECT = 3, 4, 9, 13, 14
+PING, GOODBYE = b"\xc0\x00", b"\xe0\x00"
+
+
+class PacketError(Exception):
+    """Bytes that are not MQTT, or not what a broker may send to us."""
+
+
+class Publish(NamedTuple):
+    """A message from the broker; `mid` is 0 if it needs no acknowledgement."""
+
+    topic: str
+    payload: bytes
+    mid: int
+
+
+def split(raw: bytes) -> tuple[list[tuple[int, int, bytes]], bytes]:
+    """The complete packets in a stream, as (kind, flags, body), and the rest."""
+    found: list[tuple[int, int, bytes]] = []
+    at, size = 0, len(raw)
+    while at + 2 <= size:
+        start = at + 2
+        length = raw[at + 1]
+        if length > 127:
+            length &= 127
+            for shift in (7, 14, 21):
+                if start >= size:
+                    return found, raw[at:]
+                digit = raw[start]
+                start += 1
+                length |= (digit & 127) << shift
+                if digit < 128:
+                    break
+            else:
+                raise PacketError("a packet with a length of more than four bytes")
+        end = start + length
+        if end > size:
+            break
+        found.append((raw[at] >> 4, raw[at] & 15, raw[start:end]))
+        at = end
+    return found, raw[at:]
+
+
+def read_publish(flags: int, body: bytes, version: str) -> Publish:
+    """The message in a PUBLISH packet."""
+    qos = flags >> 1 & 3
+    if qos > 1:
+        raise PacketError(f"a message at QoS {qos}: we have subscribed at QoS 1")
+    start = 2 + int.from_bytes(body[:2], "big")
+    topic = body[2:start]
+    mid = int.from_bytes(body[start : start + 2], "big") if qos else 0
+    start += 2 * qos
+    if version == "5":
+        start = _after_properties(body, start)
+    if start > len(body) or (qos and not mid):
+        raise PacketError("a message that ends in its own header")
+    # A topic that is not UTF-8 is no topic of ours: intake will say so.
+    return Publish(topic.decode("utf-8", "backslashreplace"), body[start:], mid)
+
+
+def _after_properties(body: bytes, at: int) -> int:
+    length = 0
+    for shift in (0, 7, 14, 21):
+        if at >= len(body):
+            raise PacketError("a message without properties")
+        digit = body[at]
+        at += 1
+        length |= (digit & 127) << shift
+        if digit < 128:
+            return at + length
+    raise PacketError("properties with a length of more than four bytes")
+
+
+def failures(kind: int, body: bytes, version: str) -> list[int]:
+    """The reason codes in a PUBACK or SUBACK that say no."""
+    start = _after_properties(body, 2) if kind == SUBACK and version == "5" else 2
+    # A PUBACK has one in version 5, and there only if there is something to say; properties may follow it.
+    return [code for code in (body[start:] if kind == SUBACK else body[2:3]) if code >= 128]
+
+
+# --- what we send -----------------------------------------------------------------------------------------------------
 
 
 def acknowledgement(mid: int) -> bytes:
@@ -13,12 +97,21 @@ def acknowledgement(mid: int) -> bytes:
     return b"\x40\x02" + mid.to_bytes(2, "big")
 
 
-def retained(topic: str, payload: bytes, version: str) -> bytes:
-    """PUBLISH at QoS 0, retained."""
+def retained(topic: str, payload: bytes, version: str, mid: int = 0) -> bytes:
+    """PUBLISH, retained, at QoS 1 if it has a number, else at QoS 0."""
     name = topic.encode()
-    properties = b"\x00" if version == "5" else b""  # MQTT 5: no properties
-    body = len(name).to_bytes(2, "big") + name + properties
-    return b"\x31" + _length(len(body) + len(payload)) + body + payload
+    number = mid.to_bytes(2, "big") if mid else b""
+    properties = b"\x00" if version == "5" else b""  # none
+    body = len(name).to_bytes(2, "big") + name + number + properties
+    return (b"\x33" if mid else b"\x31") + _length(len(body) + len(payload)) + body + payload
+
+
+def subscription(topics: list[str], version: str, mid: int) -> bytes:
+    """SUBSCRIBE at QoS 1."""
+    names = [topic.encode() for topic in topics]
+    filters = b"".join([len(name).to_bytes(2, "big") + name + b"\x01" for name in names])
+    body = mid.to_bytes(2, "big") + (b"\x00" if version == "5" else b"") + filters
+    return b"\x82" + _length(len(body)) + body
 
 
 def _length(length: int) -> bytes:

@@ -6,14 +6,12 @@
     agent.connected(now)                             # once the broker has confirmed them; agent.disconnected() later
     agent.receive(topic, payload)                    # whatever arrives; never raises
     agent.learn(record), agent.learn_many(X, y)      # records, while agent.wants_records
-    for message in agent.outgoing(now): publish      # call often; makes reports when due, repeats the same bytes
-    agent.next_due(now)                              # when to call it again at the latest
+    for message in agent.outgoing(now): publish      # call by agent.next_due(now); makes reports, repeats their bytes
     agent.checkpoint()                               # every few seconds, and before leaving; may raise StorageError
     agent.serve(record)                              # a projected record, once a subspace is there
 
 `now` is any clock that never goes back, the same in all calls; `clock` tells the time of day (deadlines, ledger). A
 simulation passes `simulated=True` to both state and agent, and may then pass its own `noise` and `chance`.
-
 Phases: waiting for the task -> learning -> (waiting for the active set -> learning) -> reported -> serving; or stopped.
 """
 
@@ -76,12 +74,11 @@ class Agent:
         self._topics = {topic(name, kind, state.device if kind == "receipt" else None): kind for kind in kinds}
         self._unread: dict[str, bytes] = {}  # messages that wait for the task, or for the disk
         self._ready_at: float | None = None
-        self._pause_until = float("-inf")
-        self._greeting: Publish | None = None
+        self._pause_until, self._disk_failed = float("-inf"), False
+        self._greeting: list[Publish] = []
         self._part: Participation | None = None
         self._server: Server | None = None
-        self._latest = b""
-        self._refusal = ""
+        self._latest, self._refusal = b"", ""
         if (pin := state.pinned(name)) is not None:
             task = inbox.read_task(pin.raw, name)
             self._refusal = "; ".join(refusals(state, task, self.policy, self.feed))
@@ -175,7 +172,7 @@ class Agent:
         """The subscriptions are in force."""
         self._ready_at = now + self._settle
         self._outbox.hurry(now)
-        self._greeting = self.presence(True)
+        self._greeting = self._present()
 
     def disconnected(self) -> None:
         """Nothing can be sent until `connected`."""
@@ -188,25 +185,31 @@ class Agent:
             return None
         return Publish(topic(self.name, "presence", device), encode(Presence(device, online)), retain=True)
 
+    def _present(self) -> list[Publish]:
+        return [message] if (message := self.presence(True)) is not None else []
+
     def outgoing(self, now: float) -> list[Publish]:
         """Make the reports that are due, and return what to publish now."""
         if now >= self._pause_until:
+            self._disk_failed = False
             try:
                 self._read_again()
                 self._report()
             except StorageError as error:
-                log.error("%s: %s", self.name, error)
+                self._complain(error)
+            if self._disk_failed:
                 self._pause_until = now + STORAGE_PAUSE
         if self._ready_at is None or self._refusal:
             return []
-        greeting, self._greeting = self._greeting, None
-        reports = self._outbox.due(now) if now >= self._ready_at else []
-        return ([greeting] if greeting is not None else []) + reports
+        greeting, self._greeting = self._greeting, []
+        return greeting + (self._outbox.due(now) if now >= self._ready_at else [])
 
     def next_due(self, now: float) -> float | None:
         """When `outgoing` may have something new, if nothing else happens; None: only when something does."""
+        if self._refusal:
+            return None
         moments = []
-        if self._part is not None and (self._unread or self._part.ready):
+        if self._part is not None and (self._unread or (self._part.ready and not self.reason)):
             moments.append(max(now, self._pause_until))
         if self._ready_at is not None and (due := self._outbox.next_due(now)) is not None:
             moments.append(max(due, self._ready_at))
@@ -238,17 +241,20 @@ class Agent:
                 take = {"receipt": self._take_receipt, "active": self._take_active, "subspace": self._take_subspace}
                 take[kind](payload, self._part.task)
         except StorageError as error:
-            log.error("%s: %s", self.name, error)
+            self._complain(error)
             self._unread[topic] = payload
         except FsirError as error:
             log.warning("%s: refused what came on %s: %s", self.name, topic, error)
 
+    def _complain(self, error: StorageError) -> None:
+        log.error("%s: %s", self.name, error)
+        self._disk_failed = True
+
     def _read_again(self) -> None:
-        if self._unread and (self._part is not None or topic(self.name, "task") in self._unread):
-            unread, self._unread = self._unread, {}
-            for about in self._topics:
-                if about in unread:
-                    self.receive(about, unread[about])
+        unread, self._unread = self._unread, {}
+        for about in self._topics:
+            if about in unread:
+                self.receive(about, unread[about])
 
     def _take_task(self, raw: bytes) -> None:
         task = inbox.read_task(raw, self.name)
@@ -263,22 +269,18 @@ class Agent:
         if self._refusal:
             self.state.note(self.name, self._refusal)
             raise MessageError(self._refusal)
-        self.state.pin(self.name, raw, self.feed.name)
+        if self.state.pinned(self.name) is None:
+            self.state.pin(self.name, raw, self.feed.name)
         log.info("%s: accepted, digest %s", self.name, task.digest.hex()[:16])
         self._join(task)
         self._read_again()
 
     def _join(self, task: Task) -> None:
-        pin = self.state.pinned(self.name)
-        assert pin is not None
-        self._part = Participation(
-            self.state, task, pin, self.feed, self.policy, self._noise, self._clock, self._chance
-        )
+        self._part = Participation(self.state, task, self.feed, self.policy, self._noise, self._clock, self._chance)
         for row in self.state.outbox(self.name):
             # A clock that was set back must not hold a report for longer than the task says.
             self._outbox.add(row, min(max(0.0, row.not_before - self._clock()), task.report.max_delay))
-        if self._ready_at is not None:
-            self._greeting = self.presence(True)
+        self._greeting = self._present()
 
     def _take_active(self, raw: bytes, task: Task) -> None:
         features = inbox.read_active(raw, task)

@@ -10,6 +10,7 @@ import logging
 import random
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
@@ -25,6 +26,7 @@ from fsir.messages import LIMITS
 
 log = logging.getLogger("fsir.connection")
 KEEPALIVE = 60
+STABLE = 30.0  # seconds after which a connection has proven itself, and the delays start anew
 WELCOME = 3.0  # seconds that a broker has to answer; one that does not know MQTT 5 may just stay silent
 LARGEST = max(LIMITS.values()) + 4096  # a broker that speaks MQTT 5 does not even send more than this
 _REFUSED = {134: "wrong user name or password", 135: "not authorised", 138: "banned", 140: "bad authentication method"}
@@ -109,7 +111,7 @@ class Connection:
         self._due = 0.0
         self._welcomed = False
         self._unconfirmed: set[int] = set()
-        self._welcome_by = 0.0
+        self._welcome_by = self._stepped_at = self._up_at = 0.0
         self._refused = ""
         self.up = False
 
@@ -117,13 +119,20 @@ class Connection:
 
     def step(self, now: float) -> None:
         """Connect if it is time, handle what has arrived, send what waits. Raises only if the login is refused."""
+        self._stepped_at = now
         if self._client is None and now >= self._due:
             self._connect(now)
-        client = self._client
-        if client is not None and (client.loop(timeout=0.0) != mqtt.MQTT_ERR_SUCCESS or self._silent(now)):
+        if self._client is not None and (not self._loop(self._client) or self._silent(now)):
             self._lost(now)
         if self._refused:
             raise LoginRefusedError(f"{self._broker} refuses device login: {self._refused}; check user and password")
+
+    def _loop(self, client: mqtt.Client) -> bool:
+        try:
+            return bool(client.loop(timeout=0.0) == mqtt.MQTT_ERR_SUCCESS)
+        except Exception as error:  # bytes that are not MQTT make the library fail in many ways: hang up, start anew
+            log.error("%s: %s: %s", self._broker, type(error).__name__, error)
+            return False
 
     def _connect(self, now: float) -> None:
         client = mqtt.Client(
@@ -160,6 +169,10 @@ class Connection:
         if self.up:
             self.up = False
             self._on_down()
+            if now - self._up_at >= STABLE:
+                self._attempts = 0
+            elif self._attempts >= 2:
+                log.warning("%s: lost again after a few seconds; does this device run twice?", self._broker)
         if not self._welcomed and not self._refused and self._versions[0] == mqtt.MQTTv5:
             self._versions.reverse()  # an older broker: try at once what every broker speaks
             self._due = now
@@ -190,6 +203,8 @@ class Connection:
         """When to step again if nothing arrives."""
         if self._client is None:
             return self._due
+        if isinstance(self._client.socket(), ssl.SSLSocket) and self._client.socket().pending():  # type: ignore[union-attr]
+            return now  # decrypted already: select would not see it
         return now + KEEPALIVE / 6 if self._welcomed else self._welcome_by
 
     def publish(self, topic: str, payload: bytes, retain: bool = False) -> None:
@@ -222,8 +237,7 @@ class Connection:
         for topic, reason in zip(self._topics, reasons, strict=False):
             if reason.is_failure:
                 log.error("%s: may not read %s (%s); check the broker's access list", self._broker, topic, reason)
-        self._attempts = 0
-        self.up = True
+        self.up, self._up_at = True, self._stepped_at
         log.info("%s: connected", self._broker)
         self._on_up()
 
@@ -241,7 +255,9 @@ class Connection:
 
 def _hang_up(client: mqtt.Client | None) -> None:
     """Send what waits and a good-bye, without waiting for long."""
-    if client is not None and client.socket() is not None:
+    if client is None or client.socket() is None:
+        return
+    with suppress(Exception):  # a broken connection may break its good-bye as well: it ends all the same
         client.disconnect()
         for _ in range(50):
             if client.socket() is None or client.loop(timeout=0.02) != mqtt.MQTT_ERR_SUCCESS:

@@ -32,9 +32,11 @@ class Participation:
     """The part of one device in one task; everything that matters is in `state`."""
 
     def __init__(
-        self, state: State, task: Task, pin: Pin, feed: Feed, policy: Policy, noise: Noise,
-        clock: Callable[[], float], chance: random.Random,
+        self, state: State, task: Task, feed: Feed, policy: Policy, noise: Noise, clock: Callable[[], float],
+        chance: random.Random,
     ) -> None:  # fmt: skip
+        pin = state.pinned(task.name)
+        assert pin is not None
         self.task, self._state, self._feed, self._policy = task, state, feed, policy
         self._noise, self._clock, self._chance = noise, clock, chance
         self.active, self.stopped = pin.active, pin.stopped
@@ -168,19 +170,20 @@ class Participation:
                 log.warning("%s: another active set was published; the first one stays", self.task.name)
             return
         self.checkpoint()
-        name, self.active = self.task.name, features
-        learner = self._learner_from(None)
-        if isinstance(learner, MomentsLearner) and self._same:
-            learner.moments = moments_of(self.task, learner.moments.stage, self._state.kept(name, self.task.p))
-        first, last = (self._first, self._last) if self._same else (None, None)
-        learned = None if learner is None else learner.learned()
+        self.active = features
         try:
-            self._state.pin_active(name, features, Progress(self.position, first, last, learned))
+            learner = self._learner_from(None)
+            if isinstance(learner, MomentsLearner) and self._same:
+                kept = self._state.kept(self.task.name, self.task.p)
+                learner.moments = moments_of(self.task, learner.moments.stage, kept)
+            first, last = (self._first, self._last) if self._same else (None, None)
+            learned = None if learner is None else learner.learned()
+            self._state.pin_active(self.task.name, features, Progress(self.position, first, last, learned))
         except BaseException:
-            self.active = None
+            self.active = None  # it will be offered again
             raise
         self.learner, self._first, self._last = learner, first, last
-        log.info("%s: the active set has %d features", name, len(features))
+        log.info("%s: the active set has %d features", self.task.name, len(features))
 
     # --- reports --------------------------------------------------------------------------------------------------
 

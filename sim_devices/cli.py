@@ -71,12 +71,12 @@ def _activity_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentP
     _people(demo)
     har = _add(subparsers, "har", "UCI HAR: 21 people as devices, 9 unseen", commands.har)
     har.add_argument("--data", type=Path, metavar="PATH", help="archive, its folder or the npz (default: FSIR_DATA)")
-    _person(har, "subject-01")
+    _person(har)
     hapt = _add(
         subparsers, "hapt", "the raw 50 Hz recordings behind UCI HAR, through the agent's own features", commands.hapt
     )
     hapt.add_argument("--data", type=Path, metavar="PATH", help="folder or npz of the recordings (default: FSIR_DATA)")
-    _person(hapt, "subject-01")
+    _person(hapt)
     synthetic = _add(subparsers, "synthetic-har", "invented people with a phone, no download", commands.synthetic_har)
     _people(synthetic)
 
@@ -84,13 +84,14 @@ def _activity_commands(subparsers: argparse._SubParsersAction[argparse.ArgumentP
 def _people(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--devices", type=_positive, default=21, help="people who take part (default %(default)s)")
     parser.add_argument("--windows", type=_positive, default=500, help="records of each (default %(default)s)")
-    _person(parser, "person-01")
+    _person(parser)
 
 
-def _person(parser: argparse.ArgumentParser, volunteer: str) -> None:
+def _person(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--volunteer", default=volunteer, metavar="NAME",
-        help="whose class means are the public centre, and who is no device; or `none` (default %(default)s)",
+        "--volunteer", default="auto", metavar="NAME",
+        help="whose class means are the public centre, and who is no device; `none`; or `auto`, the first person "
+        "(har with a unit of one record: none)",
     )  # fmt: skip
     parser.add_argument("--six", action="store_true", help="six activities instead of three levels")
     parser.add_argument("--compare", action="store_true", help="none, gaussian, iid and vgm side by side")

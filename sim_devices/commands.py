@@ -29,23 +29,26 @@ SAFE_DELTA = 1e-6
 def demo(options: Namespace) -> int:
     """Invented people, or the real ones where their data are."""
     if options.data is not None:
-        options.volunteer = "subject-01" if options.volunteer == "person-01" else options.volunteer
         return har(options)
     return synthetic_har(options)
 
 
 def har(options: Namespace) -> int:
     """UCI HAR."""
+    if options.volunteer == "auto":  # with a unit of one record, no centre is needed
+        options.volunteer = "none" if options.unit_records == 1 and not options.six else "subject-01"
     return _run_with_people(options, lambda who: scenarios.har(options.data, not options.six, who), paper_first=True)
 
 
 def hapt(options: Namespace) -> int:
     """The recordings behind UCI HAR."""
+    options.volunteer = "subject-01" if options.volunteer == "auto" else options.volunteer
     return _run_with_people(options, lambda who: scenarios.hapt(options.data, not options.six, who), paper_first=True)
 
 
 def synthetic_har(options: Namespace) -> int:
     """Invented people."""
+    options.volunteer = "person-01" if options.volunteer == "auto" else options.volunteer
 
     def make(who: str | None) -> Scenario:
         return scenarios.synthetic_har(options.devices, options.windows, not options.six, who, options.seed)

@@ -37,7 +37,8 @@ class Geometry:
     truncate: float
     norm: float
     cuts: tuple[float, ...] = ()
-    keep: int = 0  # features kept per slice; 0: no screening
+    keep: int = 0  # features kept per column of the screening sums; 0: no screening
+    code: str = "slices"  # of the screening report
     final_norm_factor: float = 1.0
     share: float = 0.5
     response: str = "y"
@@ -65,13 +66,15 @@ def build(population: Population, geometry: Geometry, setting: Setting) -> Task:
     }
     table["response"] |= {"classes": list(population.classes)} if population.classes else {"cuts": list(geometry.cuts)}
     if geometry.keep:
+        columns = len(population.classes) - (geometry.code == "simplex")
         table["screening"] = {
             "method": "dense",
             "records": "same",
             "share": geometry.share,
             "select": "per_slice",
             "keep": geometry.keep,
-            "limit": min(geometry.keep * len(population.classes), len(population.features)),
+            "limit": min(geometry.keep * columns, len(population.features)),
+            "code": geometry.code,
             "quorum": len(population.devices),
             "wait_seconds": 20.0,
             "final_norm_factor": geometry.final_norm_factor,

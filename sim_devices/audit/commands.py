@@ -18,7 +18,7 @@ from sim_devices.audit.check import SAMPLES, check
 from sim_devices.audit.finding import Finding
 from sim_devices.audit.mechanisms import MECHANISMS
 from sim_devices.audit.pairs import PAIRS, AuditError, pair
-from sim_devices.audit.search import Setting, search
+from sim_devices.audit.search import SEARCH_SAMPLES, Setting, search
 
 
 def audit(options: argparse.Namespace) -> int:
@@ -50,7 +50,7 @@ def _findings(options: argparse.Namespace, delta: float) -> Iterator[Finding]:
         if name == "search":
             size = (options.n, options.p, options.truncate)
             yield suite.searched(
-                options.mechanism, options.epsilon, delta, *size, seed, options.samples or SAMPLES // 2
+                options.mechanism, options.epsilon, delta, *size, seed, options.samples or SEARCH_SAMPLES
             )
             continue
         question = pair(name, options.n, options.p, options.truncate)
@@ -69,7 +69,7 @@ def _of_task(options: argparse.Namespace) -> Finding:
     law, claimed = subject.law_of_task(task, len(records.X)), (privacy.epsilon, privacy.delta)
     if privacy.mechanism == "vgm":  # the slice means have half of the budget, the covariance the other
         claimed = (privacy.epsilon / 2.0, privacy.delta / 2.0)
-    bound, _ = search(law, records, setting, *claimed, options.samples or SAMPLES // 2, options.seed or 0)
+    bound, _ = search(law, records, setting, *claimed, options.samples or SEARCH_SAMPLES, options.seed or 0)
     return Finding(privacy.mechanism, "search", *claimed, bound, f"task {task.name}: {statement(task).reason}")
 
 

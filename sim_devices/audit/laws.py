@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,15 +43,18 @@ class Gaussian:
         drawn: Matrix = self.mean.T + (Z if self.basis is None else Z @ self.basis.T)
         return drawn
 
-    def divergence(self, other: Gaussian) -> float:
-        """Kullback and Leibler's divergence of the other law from this one."""
-        mine, its = self.directions(), other.directions()
-        overlap = (its.T @ mine) ** 2  # its axes x mine
-        spread = float((overlap @ self.variances / other.variances).sum()) - len(self.variances)
-        volume = float(np.log(other.variances).sum() - np.log(self.variances).sum())
-        shift = its.T @ (self.mean - other.mean)
-        away = float((shift * shift / other.variances[:, None]).sum())
-        return float(0.5 * (self.mean.shape[1] * (spread + volume) + away))
+    def loss(self, other: Gaussian) -> tuple[float, float]:
+        """Mean (Kullback and Leibler's divergence) and standard deviation of `log p/q` under this law."""
+        mine, its, columns = self.directions(), other.directions(), self.mean.shape[1]
+        # This law in the axes of the other one, in units of its noise.
+        root = (its.T @ mine) * np.sqrt(self.variances) / np.sqrt(other.variances)[:, None]
+        shift = its.T @ (self.mean - other.mean) / np.sqrt(other.variances)[:, None]
+        covariance = root @ root.T
+        excess = covariance - np.eye(len(covariance))
+        volume = np.log(other.variances).sum() - np.log(self.variances).sum()
+        mean = 0.5 * (columns * (np.trace(excess) + volume) + (shift * shift).sum())
+        variance = 0.5 * columns * (excess * excess).sum() + (shift * (covariance @ shift)).sum()
+        return float(mean), math.sqrt(float(variance))
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from fsir.task import Task
 from sim_devices.audit import blackbox
-from sim_devices.audit.check import SAMPLES, check
+from sim_devices.audit.check import check
 from sim_devices.audit.finding import Finding
 from sim_devices.audit.mechanisms import Claim
 from sim_devices.audit.pairs import PAIRS, AuditError, pair
-from sim_devices.audit.search import search
+from sim_devices.audit.search import SEARCH_SAMPLES, search
 from sim_devices.audit.shipped import BROKEN, source_of, through_agent
 from sim_devices.audit.subject import law_of_claim, ordinary
 
@@ -60,7 +60,7 @@ def everything(
 
 
 def searched(
-    mechanism: str, epsilon: float, delta: float, n: int, p: int, R: float, seed: int, samples: int = SAMPLES // 2
+    mechanism: str, epsilon: float, delta: float, n: int, p: int, R: float, seed: int, samples: int = SEARCH_SAMPLES
 ) -> Finding:
     """The worst neighbour of ordinary data."""
     records, setting = ordinary(n, p, seed, R)

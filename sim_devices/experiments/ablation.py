@@ -48,6 +48,11 @@ def classical(stage: Stage, cell: Cell) -> Stage:
     return _with_noise(stage, s_M, accounting.classical_sigma(math.sqrt(2.0) * C * C, cell.epsilon, cell.delta))
 
 
+def silent(stage: Stage, cell: Cell) -> Stage:
+    """Clip and rounding, but no noise: what the clip alone does."""
+    return _with_noise(stage, 0.0, 0.0)
+
+
 def _with_noise(stage: Stage, s_M: float, s_S: float) -> Stage:
     """Other standard deviations; the counts ride with the sums at full weight."""
     return replace(
@@ -71,10 +76,11 @@ class Variant:
 VARIANTS = {
     "default": Variant(),
     **{f"C = {c:g} sqrt(p)": Variant(norm_per_root=c) for c in (0.5, 0.7, 1.0, 1.14, 1.5)},
+    "the clip without noise": Variant(noise=silent),
     "plain estimate": Variant(estimate=plain),
     "two releases": Variant(noise=separate),
     "two releases, classical noise": Variant(noise=classical),
-    "all of it: C = 1.5 sqrt(p), classical, plain": Variant(1.5, classical, plain),
+    "C = 1.5 sqrt(p), two releases, classical, plain": Variant(1.5, classical, plain),
 }
 
 

@@ -1,4 +1,4 @@
-"""The two packets that we write ourselves are those that paho would have written."""
+"""The packets that we write ourselves are those that paho writes, and we read what paho writes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,11 @@ from hypothesis import strategies as st
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 from aggregator import packets
+from aggregator.packets import PacketError, Publish
 
 VERSIONS = {"5": MQTTProtocolVersion.MQTTv5, "3.1.1": MQTTProtocolVersion.MQTTv311}
+versions = pytest.mark.parametrize("version", VERSIONS)
+devices = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", fullmatch=True)
 
 
 def written_by_paho(version: str, act: Any) -> bytes:
@@ -27,23 +30,87 @@ def written_by_paho(version: str, act: Any) -> bytes:
         return theirs.recv(2**22)
 
 
-@pytest.mark.parametrize("version", VERSIONS)
+@versions
 @given(mid=st.integers(1, 65535))
 def test_an_acknowledgement(version: str, mid: int) -> None:
     assert packets.acknowledgement(mid) == written_by_paho(version, lambda client: client.ack(mid, 1))
 
 
-@pytest.mark.parametrize("version", VERSIONS)
-@given(device=st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}", fullmatch=True), payload=st.binary(max_size=300))
-def test_a_retained_message(version: str, device: str, payload: bytes) -> None:
+@versions
+@pytest.mark.parametrize("qos", [0, 1])
+@given(device=devices, payload=st.binary(max_size=300))
+def test_a_retained_message(version: str, qos: int, device: str, payload: bytes) -> None:
     topic = f"fsir/1/task/receipt/{device}"
-    expected = written_by_paho(version, lambda client: client.publish(topic, payload, 0, retain=True))
-    assert packets.retained(topic, payload, version) == expected
+    expected = written_by_paho(version, lambda client: client.publish(topic, payload, qos, retain=True))
+    assert packets.retained(topic, payload, version, mid=qos) == expected  # paho's first number is 1
 
 
-@pytest.mark.parametrize("size", [100, 127, 128, 16_383, 16_384, 100_000])
-def test_lengths_of_one_to_three_bytes(size: int) -> None:
-    raw = packets.retained("t", bytes(size), "3.1.1")
-    expected = written_by_paho("3.1.1", lambda client: client.publish("t", bytes(size), 0, retain=True))
-    assert raw.startswith(expected[:10])
-    assert len(raw) >= len(expected)
+@versions
+def test_a_subscription(version: str) -> None:
+    topics = ["fsir/1/a/report/+", "$share/workers/fsir/1/b/report/+"]
+    expected = written_by_paho(version, lambda client: client.subscribe([(topic, 1) for topic in topics]))
+    assert packets.subscription(topics, version, 1) == expected
+
+
+@versions
+@given(sizes=st.lists(st.integers(0, 400), max_size=6), cut=st.integers(0, 3000), qos=st.sampled_from([0, 1]))
+def test_a_stream_is_split_wherever_it_is_cut(version: str, sizes: list[int], cut: int, qos: int) -> None:
+    sent = [Publish(f"t/{i}", bytes([i]) * size, (i + 1) * qos) for i, size in enumerate(sizes)]
+    raw = b"".join(packets.retained(p.topic, p.payload, version, p.mid) for p in sent)
+    first, rest = packets.split(raw[:cut])
+    second, end = packets.split(rest + raw[cut:])
+    assert end == b""
+    assert [kind for kind, _, _ in first + second] == [packets.PUBLISH] * len(sent)
+    assert [packets.read_publish(flags, body, version) for _, flags, body in first + second] == sent
+
+
+@pytest.mark.parametrize("size", [127, 128, 16_383, 16_384, 2_097_151, 2_097_152])
+def test_lengths_of_one_to_four_bytes(size: int) -> None:
+    raw = packets.retained("t", bytes(size - 3), "3.1.1")
+    ((_, _, body),), rest = packets.split(raw)
+    assert (len(body), rest) == (size, b"")
+    for cut in range(1, 6):
+        assert packets.split(raw[:cut]) == ([], raw[:cut])
+
+
+def test_properties_of_version_5_are_skipped() -> None:
+    body = b"\x00\x01t" + b"\x00\x07" + b"\x05\x02\x00\x00\x00\x09" + b"payload"  # message expiry, 9 s
+    assert packets.read_publish(0b0010, body, "5") == Publish("t", b"payload", 7)
+
+
+def test_a_topic_that_is_not_utf8_does_not_stop_us() -> None:
+    found = packets.read_publish(0, b"\x00\x03t/\xff" + b"payload", "3.1.1")
+    assert found == Publish("t/\\xff", b"payload", 0)
+
+
+@pytest.mark.parametrize(
+    ("flags", "body"),
+    [(0b0100, b"\x00\x01t\x00\x01x"), (0, b"\x00"), (0, b"\x00\x09t"), (0b0010, b"\x00\x01t\x00"),
+     (0b0010, b"\x00\x01t\x00\x00x"), (0, b"")],
+)  # fmt: skip
+def test_messages_that_cannot_be(flags: int, body: bytes) -> None:
+    with pytest.raises(PacketError):
+        packets.read_publish(flags, body, "3.1.1")
+
+
+@given(raw=st.binary(max_size=200), version=st.sampled_from(list(VERSIONS)))
+def test_any_bytes_are_read_or_refused(raw: bytes, version: str) -> None:
+    try:
+        found, rest = packets.split(raw)
+        assert sum(2 + len(body) for _, _, body in found) + len(rest) <= len(raw)
+        for kind, flags, body in found:
+            if kind == packets.PUBLISH:
+                packets.read_publish(flags, body, version)
+            elif kind in (packets.PUBACK, packets.SUBACK):
+                packets.failures(kind, body, version)
+    except PacketError:
+        pass
+
+
+def test_refusals_are_seen() -> None:
+    assert packets.failures(packets.SUBACK, b"\x00\x01\x01\x80", "3.1.1") == [128]
+    assert packets.failures(packets.SUBACK, b"\x00\x01\x00\x01\x87", "5") == [135]
+    assert packets.failures(packets.SUBACK, b"\x00\x01\x00\x01", "5") == []
+    assert packets.failures(packets.PUBACK, b"\x00\x01\x87\x00", "5") == [135]
+    assert packets.failures(packets.PUBACK, b"\x00\x01\x10", "5") == []  # nobody has subscribed: no matter
+    assert packets.failures(packets.PUBACK, b"\x00\x01", "3.1.1") == []

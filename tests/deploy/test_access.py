@@ -13,6 +13,7 @@ from tests.deploy.tools import Authority, ShippedBroker, run
 
 pytestmark = pytest.mark.broker
 TASK = "fsir/1/activity"
+ID = "fsir-aggregator"  # the client id that the aggregator comes with
 
 
 class Parties:
@@ -77,7 +78,7 @@ def test_an_expired_certificate_is_refused(authority: Authority, parties: Partie
 
 
 def test_the_certificate_of_the_broker_opens_no_connection(broker: ShippedBroker, parties: Parties) -> None:
-    assert parties.of(broker.files / "server.crt").publish(f"{TASK}/report/localhost", "hello")
+    assert parties.of(broker.files / "server.crt").publish(f"{TASK}/report/service:broker", "hello")
 
 
 def test_a_device_cannot_pass_for_the_broker(authority: Authority, parties: Parties, place: Path) -> None:
@@ -187,10 +188,10 @@ def test_a_device_with_a_telling_name_is_a_device(parties: Parties, name: str) -
         assert listener.until("last") == [f"{TASK}/receipt/{name} last"]
 
 
-@pytest.mark.parametrize("claim", [("-u", "service:aggregator", "-P", "x"), ("-i", "service:aggregator")])
+@pytest.mark.parametrize("claim", [("-u", "service:aggregator", "-P", "x"), ("-i", "service:aggregator"), ("-i", ID)])
 def test_a_device_cannot_claim_to_be_the_aggregator(parties: Parties, claim: tuple[str, ...]) -> None:
     """Neither user name nor client id count: the claim gives no right, and does not disturb the real one."""
-    with parties.aggregator.listening("#") as aggregator:
+    with parties.aggregator.listening("#", options=("-i", ID)) as aggregator:
         assert "Not authorized" in parties.a.publish(f"{TASK}/subspace", "forged", *claim)
         parties.a.publish(f"{TASK}/report/A", "last")
         assert aggregator.until("last") == [f"{TASK}/report/A last"]
@@ -198,13 +199,13 @@ def test_a_device_cannot_claim_to_be_the_aggregator(parties: Parties, claim: tup
 
 
 def test_a_device_cannot_take_over_the_session_of_another(parties: Parties) -> None:
-    """What waits for the aggregator waits for its certificate, whatever client id others come with."""
-    session = ("-c", "-x", "3600", "-i")
-    with parties.aggregator.listening("fsir/1/+/report/+", options=(*session, "any")):
+    """What waits for the aggregator waits for its certificate, although another comes with its client id."""
+    session = ("-c", "-x", "3600", "-i", ID)
+    with parties.aggregator.listening("fsir/1/+/report/+", options=session):
         pass
     parties.a.publish(f"{TASK}/report/A", "private")
-    with parties.b.listening("fsir/1/+/report/+", options=(*session, "service:aggregator")) as b:
-        with parties.aggregator.listening("fsir/1/+/report/+", options=(*session, "any")) as aggregator:
+    with parties.b.listening("fsir/1/+/report/+", options=session) as b:
+        with parties.aggregator.listening("fsir/1/+/report/+", options=session) as aggregator:
             parties.a.publish(f"{TASK}/report/A", "last")
             assert aggregator.until("last") == [f"{TASK}/report/A private", f"{TASK}/report/A last"]
         assert b.count("GOT") == 0

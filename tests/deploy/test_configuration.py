@@ -33,6 +33,10 @@ def test_the_broker_hands_over_what_the_aggregator_asks_for() -> None:
     assert int(_settings()["max_inflight_messages"]) == RECEIVE_MAXIMUM
 
 
+def test_old_tls_is_off_whatever_the_system_allows() -> None:
+    assert _settings()["tls_version"] == "tlsv1.2"
+
+
 def test_the_queue_is_bounded_and_holds_a_round_of_reports() -> None:
     settings = _settings()
     assert int(settings["max_queued_messages"]) >= 2 * 5000

@@ -137,6 +137,7 @@ def test_the_page_has_blocks_for_every_place() -> None:
 
 
 @pytest.mark.broker
+@pytest.mark.timeout(900)
 def test_following_the_page_ends_with_a_subspace(site: Site) -> None:
     walk = [block for block in blocks() if re.match(r"[1-4]\.", block.section)]
     result = [block for block in blocks() if block.section.startswith("5.")]
@@ -149,6 +150,7 @@ def test_following_the_page_ends_with_a_subspace(site: Site) -> None:
     assert status["stages"] == {"final": {"devices": 3, "records": 6000}}
     assert status["subspace"]["dimension"] == 2  # three classes that differ
 
+    assert " 20000 " in site.server.sh('grep "open files" "/proc/$(pidof mosquitto)/limits"')
     _nothing_leaks(site)
     for pi in site.pis:
         ledger = f"/opt/fsir/bin/fsir-agent ledger --json --state /var/lib/fsir-agent/{pi.name}"

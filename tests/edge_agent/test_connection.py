@@ -215,3 +215,34 @@ def run_agent(url: str, tmp_path: Path, *more: str) -> subprocess.CompletedProce
     command = [sys.executable, "-m", "edge_agent", "run", "--broker", url, "--task", "t", "--device", "pi"]
     command += ["--source", f"jsonl:{tmp_path / 'data.jsonl'}", "--state", str(tmp_path / "state"), *more]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
+
+
+@pytest.mark.broker
+def test_two_devices_of_the_same_name_do_not_throw_each_other_out_forever(mosquitto_url, caplog):
+    twins = [
+        Connection(Broker.parse(mosquitto_url), "twin", ["t/#"], lambda message: None, delays=Delays(0.02, 5.0))
+        for _ in range(2)
+    ]
+    deadline = time.monotonic() + 30.0
+    while "does this device run twice" not in caplog.text:
+        assert time.monotonic() < deadline
+        for twin in twins:
+            twin.step(time.monotonic())
+        time.sleep(0.005)
+    assert max(twin._attempts for twin in twins) >= 2  # the delays grow
+    for twin in twins:
+        twin.close()
+
+
+@pytest.mark.parametrize(
+    "garbage", [b"\x20\x03\x00\x00", b"\xf0\xff\xff\xff\xff\xff", b"\x30\x02\x00\xff", b"HTTP/1.1 400\r\n"]
+)
+def test_bytes_that_are_not_mqtt_end_the_connection_only(garbage):
+    with socket.create_server(("127.0.0.1", 0)) as rude:
+        connection, _ = connect(f"mqtt://127.0.0.1:{rude.getsockname()[1]}")
+        connection.step(time.monotonic())
+        answer, _ = rude.accept()
+        answer.sendall(garbage)
+        answer.close()
+        drive(connection, lambda: connection.fileno() is None or connection.next_due(0.0) > 0.0)
+        connection.close()

@@ -1,67 +1,26 @@
-"""`fsir-agent run` as a process, with a real mosquitto: killed, stopped, offline, watched."""
+"""`fsir-agent run` as a service: it reports, serves, leaves cleanly, and survives what happens to it."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
-import random
 import resource
 import signal
 import socket
 import subprocess
 import sys
-import threading
 import time
-from pathlib import Path
 
-import numpy as np
 import pytest
 
 from edge_agent.state import State
 from fsir.decode import decode
-from fsir.plan import first_stage
-from fsir.task import Task
 from sim_devices.broker import Broker
 from tests.edge_agent.aggregators import TinyAggregator
-from tests.edge_agent.world import one_hot
+from tests.edge_agent.processes import DEVICE, command, end, ledger, wait_for_line, write_jsonl
 from tests.fsir.tasks import screened, task
 
 pytestmark = pytest.mark.broker
-DEVICE = "dev-1"
-
-
-def command(url: str, source: str, directory: Path, *more: str, name: str = "test") -> list[str]:
-    return [
-        sys.executable, "-m", "edge_agent", "run", "--broker", url, "--task", name, "--device", DEVICE,
-        "--source", source, "--state", str(directory / "state"), "--save-every", "0.2", *more,
-    ]  # fmt: skip
-
-
-def write_jsonl(path: Path, of: Task, n: int) -> Path:
-    rng = np.random.default_rng(0)
-    rows = [
-        dict(zip(of.features.names, row, strict=True)) | {"y": "abc"[k % 3], "t": k}
-        for k, row in enumerate(rng.normal(size=(n, of.p)).round(4).tolist())
-    ]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
-def end(process: subprocess.Popen) -> None:
-    """Whatever happened in the test, nothing of it stays."""
-    if process.poll() is None:
-        process.kill()
-    process.wait(20)
-    for stream in (process.stdin, process.stdout, process.stderr):
-        if stream is not None:
-            stream.close()
-
-
-def ledger(directory: Path) -> list:
-    state = State(directory / "state", None, read_only=True)
-    with contextlib.closing(state):
-        return state.ledger()
 
 
 @pytest.mark.parametrize("screening", [None, "same", "fresh"])
@@ -84,138 +43,6 @@ def test_it_reports_once_and_then_serves(mosquitto_url, tmp_path, screening):
     assert {row.verdict for row in ledger(tmp_path)} == {"counted"}
 
 
-def kill_at_random(arguments, rng, stdin=None, kills=20, window=(0.4, 2.4)) -> None:
-    """Start it and end it like a power cut, so many times."""
-    for _ in range(kills):
-        process = subprocess.Popen(arguments, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(rng.uniform(*window))
-        end(process)
-
-
-def run_with_kills(url: str, tmp_path: Path, kills: int, records_rule: str) -> None:
-    of = screened(records=records_rule)
-    source = write_jsonl(tmp_path / "data.jsonl", of, 400)
-    arguments = command(url, f"jsonl:{source}", tmp_path, "--time-column", "t", "--speed", "60", "--once")
-    rng = random.Random(kills)
-    with TinyAggregator(url, of, active=("x1", "x4")) as server:
-        kill_at_random(arguments, rng, kills=kills)
-        last = subprocess.run(arguments, capture_output=True, text=True, timeout=120)
-        assert last.returncode == 0, last.stderr
-        found = server.reports(DEVICE)
-        assert {stage: len(payloads) for stage, payloads in found.items()} == {"screening": 1, "final": 1}
-        assert set(server.counted) == {(DEVICE, "screening"), (DEVICE, "final")}
-    rows = ledger(tmp_path)
-    assert sorted(row.stage for row in rows) == ["final", "screening"]
-    assert {row.verdict for row in rows} <= {"counted", "duplicate"}
-
-
-def test_killed_a_few_times_it_still_reports_once(mosquitto_url, tmp_path):
-    run_with_kills(mosquitto_url, tmp_path, 3, "same")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("rule", ["same", "fresh"])
-def test_killed_at_twenty_random_moments_it_still_reports_once(mosquitto_url, tmp_path, rule):
-    run_with_kills(mosquitto_url, tmp_path, 20, rule)
-
-
-# --- one-hot records: any sum other than 0 or 1 names what was doubled ------------------------------------------------
-
-HOT = 150
-
-
-def hot_task(records: int) -> Task:
-    return task(HOT, privacy={"mechanism": "none"}, clip={"truncate": 1.0, "norm": 1.0}, report={"records": records})
-
-
-class Feeder:
-    """Delivers the one-hot records through one kind of source, slowly, across all restarts of the agent."""
-
-    def __init__(self, kind: str, of: Task, tmp_path: Path, server: TinyAggregator, pause: float) -> None:
-        self.kind, self.stdin, self._pause = kind, None, pause
-        lines = [json.dumps(one_hot(of, j) | {"t": j, "seq": j}) for j in range(HOT)]
-        self._stop = threading.Event()
-        self.more: list[str] = ["--time-column", "t", "--speed", "40"]
-        if kind == "jsonl":
-            (tmp_path / "hot.jsonl").write_text("\n".join(lines) + "\n")
-            self.source = f"jsonl:{tmp_path / 'hot.jsonl'}"
-        elif kind == "csv":
-            rows = [json.loads(line) for line in lines]
-            text = [",".join(rows[0]), *(",".join(str(value) for value in row.values()) for row in rows)]
-            (tmp_path / "hot.csv").write_text("\n".join(text) + "\n")
-            self.source = f"csv:{tmp_path / 'hot.csv'}"
-        elif kind == "stdin":
-            self.source, self.more = "jsonl:-", []
-            self.stdin, self._write = os.pipe()
-            self._thread = threading.Thread(target=self._pump, args=(lines, self._into_pipe))
-            self._thread.start()
-        else:
-            self.source, self.more = "mqtt:sensors/hot", ["--record-id", "seq"]
-            server.publish("sensors/hot", lines[0].encode(), retain=True)  # the last reading, once more for newcomers
-            self._thread = threading.Thread(target=self._pump, args=(lines, self._onto(server)))
-            self._thread.start()
-
-    def _pump(self, lines, deliver) -> None:
-        for line in lines:
-            if self._stop.wait(self._pause):
-                return
-            deliver(line)
-            if self.kind == "mqtt" and random.random() < 0.2:
-                deliver(line)  # a sensor that repeats itself
-
-    def _into_pipe(self, line: str) -> None:
-        os.write(self._write, line.encode() + b"\n")
-
-    @staticmethod
-    def _onto(server: TinyAggregator):
-        return lambda line: server.publish("sensors/hot", line.encode())
-
-    def close(self) -> None:
-        self._stop.set()
-        if self.kind in ("stdin", "mqtt"):
-            self._thread.join()
-        if self.stdin is not None:
-            os.close(self._write)
-            os.close(self.stdin)
-
-
-def count_with_kills(kind: str, url: str, tmp_path: Path, kills: int) -> None:
-    of = hot_task(25 if kind in ("stdin", "mqtt") else 120)
-    (tmp_path / "policy.toml").write_text('unproven = ["none"]\n')
-    with TinyAggregator(url, of) as server:
-        feeder = Feeder(kind, of, tmp_path, server, pause=0.015 * kills)
-        try:
-            arguments = command(url, feeder.source, tmp_path, "--policy", str(tmp_path / "policy.toml"), *feeder.more)
-            kill_at_random(arguments, random.Random(7), feeder.stdin, kills)
-            last = subprocess.Popen(arguments, stdin=feeder.stdin, stdout=subprocess.DEVNULL)
-            try:
-                server.wait(lambda: bool(server.counted), 90)
-            finally:
-                end(last)
-        finally:
-            feeder.close()
-        ((payload,),) = server.reports(DEVICE).values()
-    report = decode(payload, "report")
-    counted = report.blocks[0] * first_stage(of).grid
-    assert set(np.unique(counted)) <= {0.0, 1.0}
-    assert counted.sum() == report.n == of.report.records
-
-
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "stdin", "mqtt"])
-def test_no_record_counts_twice(kind, mosquitto_url, tmp_path):
-    count_with_kills(kind, mosquitto_url, tmp_path, kills=2)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", ["csv", "jsonl", "stdin", "mqtt"])
-def test_no_record_counts_twice_in_twenty_kills(kind, mosquitto_url, tmp_path):
-    count_with_kills(kind, mosquitto_url, tmp_path, kills=20)
-
-
-# --- leaving, coming back, being offline ------------------------------------------------------------------------------
-
-
 def test_sigterm_saves_and_leaves(mosquitto_url, tmp_path):
     of = task(report={"records": 5000})
     source = write_jsonl(tmp_path / "data.jsonl", of, 300)
@@ -234,16 +61,6 @@ def test_sigterm_saves_and_leaves(mosquitto_url, tmp_path):
         assert not server.reports(DEVICE)
     with contextlib.closing(State(tmp_path / "state", None, read_only=True)) as state:
         assert state.progress("test").position.ordinal == 299
-
-
-def wait_for_line(process: subprocess.Popen, text: str) -> str:
-    seen = ""
-    assert process.stderr is not None
-    for line in process.stderr:
-        seen += line
-        if text in line:
-            return seen
-    raise AssertionError(f"{text!r} never came in:\n{seen}")
 
 
 def test_offline_it_learns_and_reports_when_the_broker_is_back(tmp_path):

@@ -6,7 +6,9 @@ import contextlib
 import gc
 import os
 import time
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from paho.mqtt.client import MQTTMessage
 
@@ -134,6 +136,12 @@ class Device:
                     self.agent.checkpoint()
             except points.CrashError:
                 self.crash()
+
+    def on_acknowledged(self, tell: Callable[[], Any]) -> None:
+        """Tell when the broker has acknowledged something of this device, in this life."""
+        self._connection._published = points.around(self._connection._published, "after", tell)  # type: ignore
+        if self._connection._client is not None:
+            self._connection._client.on_publish = self._connection._published
 
     def fill_disk(self, full: bool) -> None:
         """No page more than the state has now; or as many as it likes."""

@@ -92,7 +92,9 @@ class Federation:
         wrong = []
         for j in np.flatnonzero((found != expected)[:size]).tolist():
             name = self.task_names[j // stage.columns]
-            wrong.append(f"{stage.name}: {name} in {CLASSES[j % 2]!r} is {found[j] / unit:g}, not {expected[j] / unit:g}")
+            wrong.append(
+                f"{stage.name}: {name} in {CLASSES[j % 2]!r} is {found[j] / unit:g}, not {expected[j] / unit:g}"
+            )
         if not wrong and (found != expected).any():
             wrong.append(f"{stage.name}: counts or second moments differ")
         return wrong

@@ -11,12 +11,12 @@ from typing import Any
 import aggregator.cli
 import aggregator.connection
 import aggregator.daemon
-import aggregator.serve  # noqa: F401 (imported once, for all children)
+import aggregator.serve
 import edge_agent.agent
 import edge_agent.cli
 import edge_agent.connection
 import edge_agent.run
-import edge_agent.start  # noqa: F401
+import edge_agent.start
 from aggregator.aggregator import Aggregator
 from aggregator.daemon import Daemon
 from aggregator.sqlite import open_store

@@ -1,7 +1,7 @@
 """Each safeguard of the product, deliberately broken: a harness that does not notice is worth nothing.
 
-A breakage is a function of `setattr` or of something like it (pytest's `monkeypatch.setattr`), so that it serves both in
-a child process and inside of the test.
+A breakage is a function of `setattr` or of something like it (pytest's `monkeypatch.setattr`), so that it serves both
+in a child process and inside of the test.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def no_dedupe(patch: Patch) -> None:
 def answer_before_commit(patch: Patch) -> None:
     """The aggregator acknowledges and sends receipts first, and commits afterwards."""
 
-    def flush(daemon: Any) -> None:
+    def flush(daemon: Any, wire: Any) -> None:
         arrivals = [Arrival(arrival.topic, arrival.raw) for arrival in daemon.aggregator._waiting]
         intake.read(arrivals, daemon.aggregator.federations.values())
         answers = [
@@ -45,11 +45,11 @@ def answer_before_commit(patch: Patch) -> None:
             if a.federation is not None and a.refusal is None
         ]
         mids, daemon._unacknowledged, daemon._bytes = daemon._unacknowledged, [], 0
-        daemon._connection.acknowledge(mids)
-        daemon._connection.publish(answers)
+        wire.acknowledge(mids)
+        wire.publish(answers)
         daemon._reached("answered")
         others = [publication for publication in daemon._commit() if publication.qos]  # receipts go at QoS 0
-        daemon._connection.publish(others)
+        wire.publish(others)
         daemon._reached("committed")
 
     patch(aggregator.daemon.Daemon, "_flush", flush)

@@ -35,6 +35,7 @@ class Setup:
     broker: str = "debian"
     replayable: bool = True
     broken: str | None = None  # a safeguard of the aggregator that is out of order
+    more: tuple[str, ...] = ()  # lines of the broker's configuration
 
 
 class World:
@@ -44,7 +45,7 @@ class World:
         self.setup, self.directory, self._server = setup, directory, server
         self.rng = random.Random(seed)
         self.log: list[str] = []
-        self.broker = Mosquitto(setup.broker)
+        self.broker = Mosquitto(setup.broker, setup.more)
         self.broker.start("mosquitto")
         self.near, self.far = (Proxy(self.broker.port, random.Random(f"{seed}-{side}")) for side in ("near", "far"))
         (directory / "task.toml").write_text(to_toml(setup.federation.task().table()))
@@ -133,6 +134,14 @@ class World:
         self.stop_aggregator()
         return self.audit()
 
+    def counted(self) -> int:
+        """Reports in the store."""
+        store = SqliteStore(self.store, create=False)
+        try:
+            return sum(1 for task in store.tasks() for _ in store.reports(task.key))
+        finally:
+            store.close()
+
     def audit(self) -> list[str]:
         """Nothing lost, nothing doubled, one report per device and stage, and the ledger says what was sent."""
         federation, found = self.setup.federation, []
@@ -154,7 +163,8 @@ class World:
                 totals = store.totals(row.key, stage)
                 merged = np.frombuffer(totals.values, "<i8") if totals.values else np.zeros_like(values)
                 found += federation.explain(federation.stage(stage), merged, values)
-                if recount(store, layouts, stage)[:2] + (totals.values,) != (*totals[:2], totals.values):
+                again = recount(store, layouts, stage)
+                if (again.devices, again.records, again.values) != (totals.devices, totals.records, totals.values):
                     found.append(f"{stage}: the totals are not those of the stored reports")
             return found
         finally:
@@ -185,8 +195,9 @@ class World:
                 found.append(f"{device.name}: its {row.stage} report was not counted")
             if row.verdict not in ("counted", "duplicate"):
                 found.append(f"{device.name}: {row.stage} {row.verdict}: {row.reason}")
-            if row.n != self.setup.federation.records:
-                found.append(f"{device.name}: a {row.stage} report about {row.n} records")
+            covered = row.last - row.first + 1
+            if row.n != self.setup.federation.records or (self.setup.replayable and covered != row.n):
+                found.append(f"{device.name}: a {row.stage} report about {row.n} records from an interval of {covered}")
             values = self._values(device, row, sent)
             expected[row.stage] = expected[row.stage] + values if row.stage in expected else values
         return found

@@ -32,4 +32,5 @@ def test_the_default_is_the_best_of_its_parts_where_noise_rules(monkeypatch):
     best = found["default"]["mean_loss"]
     for worse in ("C = 1.5 sqrt(p)", "two releases, classical noise"):
         assert found[worse]["mean_loss"] > best
-    assert found["all of it: C = 1.5 sqrt(p), classical, plain"]["mean_loss"] > 1.2 * best
+    assert found["C = 1.5 sqrt(p), two releases, classical, plain"]["mean_loss"] > 1.2 * best
+    assert found["the clip without noise"]["mean_loss"] < best

@@ -1,0 +1,152 @@
+"""An open MQTT connection, driven by the thread that uses it: reads in large pieces, writes in large pieces.
+
+A message at QoS 1 waits here until the broker has confirmed enough of the earlier ones. Nothing is repeated: after a
+lost connection everything that should be retained is published again anyway.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import select
+import ssl
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from aggregator import packets
+from aggregator.publication import Publication
+from fsir.errors import FsirError
+
+LOG = logging.getLogger("fsir.aggregator")
+WINDOW = 10  # messages at QoS 1 that the broker may still have to confirm; version 5 brokers allow 20 or more
+PIECE = 2**16  # bytes read at a time
+PATIENCE = 60.0  # seconds with a broker that takes nothing
+
+Deliver = Callable[[str, bytes, int], None]  # topic, payload, number (0: nothing to acknowledge)
+
+
+class ConnectionLostError(FsirError):
+    """There is no connection, or no longer."""
+
+
+class Wire:
+    """One connection after its handshake; every method raises `ConnectionLostError` when it is gone."""
+
+    def __init__(
+        self, sock: Any, name: str, version: str, deliver: Deliver, *, keepalive: float = 60.0, window: int = WINDOW
+    ) -> None:
+        self._sock, self._name, self.version, self._deliver = sock, name, version, deliver
+        self._keepalive, self._window = keepalive or float("inf"), window
+        self.keep: object = None  # whatever must live as long as this does
+        self._rest = b""
+        self._arrived = 0
+        self._mid = 0
+        self._unconfirmed: set[int] = set()
+        self._queue: deque[Publication] = deque()
+        self._heard = self._said = time.monotonic()
+        self._poll = select.poll()
+        self._poll.register(sock.fileno(), select.POLLIN)
+
+    # --- reading --------------------------------------------------------------------------------------------------
+
+    def read(self, timeout: float, most: int) -> int:
+        """Wait up to `timeout` seconds, then hand over what is there, about `most` messages; how many they were."""
+        before = self._arrived
+        self._keep_alive()
+        pending = getattr(self._sock, "pending", None)  # bytes inside of TLS do not show on the socket
+        if (pending and pending()) or self._poll.poll(1000 * timeout):
+            while self._arrived - before < most and (piece := self._receive()):
+                self._take(piece)
+        return self._arrived - before
+
+    def _receive(self) -> bytes:
+        """What is there, or nothing."""
+        try:
+            piece: bytes = self._sock.recv(PIECE)
+        except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
+            return b""
+        except OSError as error:
+            raise ConnectionLostError(f"{self._name}: {error}") from None
+        if not piece:
+            raise ConnectionLostError(f"{self._name}: the broker has closed the connection")
+        return piece
+
+    def _take(self, piece: bytes) -> None:
+        self._heard = time.monotonic()
+        try:
+            found, self._rest = packets.split(self._rest + piece if self._rest else piece)
+            for kind, flags, body in found:
+                if kind == packets.PUBLISH:
+                    self._arrived += 1
+                    self._deliver(*packets.read_publish(flags, body, self.version))
+                else:
+                    self._handle(kind, body)
+        except packets.PacketError as error:
+            raise ConnectionLostError(f"{self._name} sent what is not MQTT: {error}") from None
+
+    def _handle(self, kind: int, body: bytes) -> None:
+        if kind == packets.PUBACK:
+            self._unconfirmed.discard(int.from_bytes(body[:2], "big"))
+            self._publish_more()
+        if kind == packets.DISCONNECT:
+            reason = f", reason {body[0]}" if body else ""
+            raise ConnectionLostError(f"{self._name}: the broker says good-bye{reason}")
+        if kind in (packets.PUBACK, packets.SUBACK) and (codes := packets.failures(kind, body, self.version)):
+            what = "publish" if kind == packets.PUBACK else "subscribe"
+            LOG.error("%s: we may not %s (reason %d); check the broker's access list", self._name, what, codes[0])
+
+    def _keep_alive(self) -> None:
+        now = time.monotonic()
+        if now - self._heard > 1.5 * self._keepalive:
+            raise ConnectionLostError(f"{self._name}: not a word for {now - self._heard:.0f} s")
+        if now - max(self._heard, self._said) > self._keepalive / 2:
+            self._write(packets.PING)
+
+    def close(self) -> None:
+        """Say good-bye if that is possible; the session stays."""
+        with contextlib.suppress(OSError):
+            self._sock.send(packets.GOODBYE)
+        self._sock.close()
+
+    # --- writing --------------------------------------------------------------------------------------------------
+
+    def subscribe(self, topics: list[str]) -> None:
+        """Subscribe at QoS 1."""
+        self._write(packets.subscription(topics, self.version, self._number()))
+
+    def acknowledge(self, mids: Sequence[int]) -> None:
+        """Tell the broker that these messages are safe."""
+        self._write(b"".join([packets.acknowledgement(mid) for mid in mids]))
+
+    def publish(self, publications: Sequence[Publication]) -> None:
+        """Publish; what was asked for at QoS 0 leaves in one piece."""
+        self._queue.extend(publication for publication in publications if publication.qos)
+        self._publish_more()
+        self._write(b"".join([packets.retained(p.topic, p.payload, self.version) for p in publications if not p.qos]))
+
+    def _publish_more(self) -> None:
+        while self._queue and len(self._unconfirmed) < self._window:
+            publication, mid = self._queue.popleft(), self._number()
+            self._unconfirmed.add(mid)
+            self._write(packets.retained(publication.topic, publication.payload, self.version, mid))
+
+    def _number(self) -> int:
+        self._mid = self._mid % 65535 + 1
+        return self._mid
+
+    def _write(self, raw: bytes) -> None:
+        rest, deadline = memoryview(raw), time.monotonic() + PATIENCE
+        while rest:
+            try:
+                rest = rest[self._sock.send(rest) :]
+            except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
+                if time.monotonic() > deadline:
+                    raise ConnectionLostError(f"{self._name}: the broker takes nothing any more") from None
+                self._poll.modify(self._sock.fileno(), select.POLLOUT)
+                self._poll.poll(100)
+                self._poll.modify(self._sock.fileno(), select.POLLIN)
+            except OSError as error:
+                raise ConnectionLostError(f"{self._name}: {error}") from None
+        self._said = time.monotonic()

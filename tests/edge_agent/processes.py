@@ -1,0 +1,61 @@
+"""`fsir-agent run` as a process, for the tests that kill, stop and watch it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from edge_agent.entries import LedgerRow
+from edge_agent.state import State
+from fsir.task import Task
+
+DEVICE = "dev-1"
+
+
+def command(url: str, source: str, directory: Path, *more: str, name: str = "test") -> list[str]:
+    return [
+        sys.executable, "-m", "edge_agent", "run", "--broker", url, "--task", name, "--device", DEVICE,
+        "--source", source, "--state", str(directory / "state"), "--save-every", "0.2", *more,
+    ]  # fmt: skip
+
+
+def write_jsonl(path: Path, of: Task, n: int) -> Path:
+    rng = np.random.default_rng(0)
+    rows = [
+        dict(zip(of.features.names, row, strict=True)) | {"y": "abc"[k % 3], "t": k}
+        for k, row in enumerate(rng.normal(size=(n, of.p)).round(4).tolist())
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def end(process: subprocess.Popen[Any]) -> None:
+    """Whatever happened in the test, nothing of it stays."""
+    if process.poll() is None:
+        process.kill()
+    process.wait(20)
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+
+
+def ledger(directory: Path) -> list[LedgerRow]:
+    state = State(directory / "state", None, read_only=True)
+    with contextlib.closing(state):
+        return state.ledger()
+
+
+def wait_for_line(process: subprocess.Popen, text: str) -> str:
+    seen = ""
+    assert process.stderr is not None
+    for line in process.stderr:
+        seen += line
+        if text in line:
+            return seen
+    raise AssertionError(f"{text!r} never came in:\n{seen}")

@@ -1,0 +1,36 @@
+"""Fixtures of the fault tests."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+
+import pytest
+
+import edge_agent.agent
+import edge_agent.connection
+from sim_devices.broker import find_mosquitto
+from tests.conftest import IN_CI
+from tests.system.forkserver import ForkServer
+
+
+@pytest.fixture(scope="session")
+def forkserver() -> Iterator[ForkServer]:
+    """Starts processes of the product in milliseconds."""
+    if find_mosquitto() is None:
+        message = "NOT TESTED on a real broker: mosquitto is not on PATH (apt install mosquitto)"
+        (pytest.fail if IN_CI else pytest.skip)(message)
+    server = ForkServer()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def short_delays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """For agents inside of the test; what a child does about it is in `tests.system.programs`."""
+    monkeypatch.setattr(edge_agent.connection, "KEEPALIVE", 1)
+    monkeypatch.setattr(edge_agent.connection, "WELCOME", 1.0)
+    monkeypatch.setattr(edge_agent.agent, "STORAGE_PAUSE", 0.1)
+    logging.disable(logging.CRITICAL)  # a fault schedule is one long list of complaints
+    yield
+    logging.disable(logging.NOTSET)

@@ -1,0 +1,126 @@
+"""Full disks: the device says so, spends nothing and goes on when there is room; the aggregator acknowledges nothing.
+
+The limit is on the size of files (RLIMIT_FSIZE), set on the running process from outside, as somebody would who fills
+the disk, and lifted as somebody who makes room.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from edge_agent.state import State
+from fsir.toml import to_toml
+from tests.system.brokers import Mosquitto
+from tests.system.forkserver import Child
+from tests.system.one_hot import Federation
+from tests.system.world import Setup, World
+
+pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("short_delays")]
+
+
+def until(true: Callable[[], bool], what: str, seconds: float = 30.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.02)
+
+
+def limit(child: Child, size: int | None) -> None:
+    """So many bytes per file from now on; None: as many as it likes."""
+    wanted = resource.RLIM_INFINITY if size is None else size
+    resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (wanted, resource.RLIM_INFINITY))
+
+
+def write_source(path: Path, federation: Federation, count: int) -> None:
+    with path.open("a") as file:
+        for ordinal in range(count):
+            record = federation.record(0, ordinal)
+            file.write(json.dumps(record.x) + "\n")
+
+
+def start_agent(forkserver, federation: Federation, url: str, directory: Path) -> Child:
+    (directory / "policy.toml").write_text('epsilon = 1000.0\nunproven = ["none"]\n')
+    arguments = [
+        "run", "--broker", url, "--task", "one-hot", "--device", "device-0", "--source",
+        f"jsonl:{directory / 'source.jsonl'}", "--follow", "--state", str(directory / "state"), "--policy",
+        str(directory / "policy.toml"), "--output", str(directory / "served"), "--save-every", "0.1", "--once",
+    ]  # fmt: skip
+    return forkserver.start("agent", directory / "agent.log", arguments=arguments)
+
+
+def books(directory: Path) -> State:
+    return State(directory / "state", None, read_only=True)
+
+
+def test_a_device_with_a_full_disk_says_so_spends_nothing_and_goes_on(tmp_path, forkserver):
+    federation = Federation(1, 60, 60)
+    (tmp_path / "task.toml").write_text(to_toml(federation.task().table()))
+    with Mosquitto("debian") as broker:
+        broker.start("mosquitto")
+        server = forkserver.start(
+            "serve", tmp_path / "aggregator.log", task=str(tmp_path / "task.toml"), url=broker.url,
+            store=str(tmp_path / "store.db"),
+        )  # fmt: skip
+        write_source(tmp_path / "source.jsonl", federation, 10)
+        agent = start_agent(forkserver, federation, broker.url, tmp_path)
+        until(lambda: "first record learned" in agent.said(), "the agent does not start")
+        until(lambda: _saved(tmp_path) == 9, "the agent does not save")
+        limit(agent, 8192)
+        (tmp_path / "source.jsonl").write_text("")
+        write_source(tmp_path / "source.jsonl", federation, 60)
+        until(lambda: "nothing was spent. Make room" in agent.said(), f"not a word about the disk: {agent.said()}")
+        time.sleep(0.5)
+        assert agent.poll() is None
+        state = books(tmp_path)
+        assert (state.ledger(), state.outbox()) == ([], [])
+        state.close()
+        limit(agent, None)
+        assert agent.wait(30) == 0, agent.said()
+        state = books(tmp_path)
+        (row,) = state.ledger()
+        state.close()
+        assert (row.verdict, row.n, row.first, row.last) == ("counted", 60, 0, 59)
+        server.kill(signal.SIGTERM)
+
+
+def _saved(directory: Path) -> int:
+    state = books(directory)
+    try:
+        return max((state.progress(pin.name).position.ordinal for pin in state.pins()), default=-1)
+    finally:
+        state.close()
+
+
+@pytest.mark.parametrize("end", ["room", "power cut"])
+def test_an_aggregator_with_a_full_disk_acknowledges_nothing_and_counts_all_in_the_end(end, tmp_path, forkserver):
+    world = World(Setup(Federation(5, 2, 2)), tmp_path, forkserver, 1)
+    try:
+        world.wait_for_task()
+        child = world.aggregator
+        assert child is not None
+        limit(child, 1024)
+        for device in world.devices:
+            device.appetite = 2
+        deadline = time.monotonic() + 30
+        while "the store cannot be written" not in child.said():
+            assert time.monotonic() < deadline, child.said()
+            world.turn(0.05)
+        world.turn(0.5)
+        assert child.poll() is None
+        assert not any(device.settled for device in world.devices)
+        assert world.counted() == 0
+        if end == "room":
+            limit(child, None)
+        else:
+            child.kill()
+        assert world.finish() == []
+        assert world.counted() == len(world.devices)
+    finally:
+        world.close()
