@@ -23,8 +23,8 @@ from fsir.errors import FsirError
 from fsir.messages import Subspace, topic
 
 LOG = logging.getLogger("fsir.aggregator")
-MOST_MESSAGES = 500  # per transaction ...
-MOST_BYTES = 16 * 2**20  # ... and about their size, which bounds our memory
+MOST_MESSAGES = 1000  # per transaction, about: waiting for the disk is what a batch shares ...
+MOST_BYTES = 16 * 2**20  # ... and their size, which bounds our memory
 IDLE_SECONDS = 0.2  # longest wait for the socket, so that timers and a stop are noticed
 FIRST_RETRY, SLOWEST_RETRY = 0.5, 30.0
 STALE_SECONDS = 60.0  # a loop that has not turned for so long is not healthy

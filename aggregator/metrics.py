@@ -14,7 +14,7 @@ from aggregator.aggregator import Aggregator
 from aggregator.reasons import REASONS
 
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
-_SIZES = (1, 3, 10, 30, 100, 300, 500)
+_SIZES = (1, 3, 10, 30, 100, 300, 1000)
 
 
 class Metrics:

@@ -26,6 +26,7 @@ from aggregator.store import (
 
 FORMAT = 1
 BUSY_SECONDS = 30.0
+CHECKPOINT_PAGES = 4000  # 16 MB of log: each checkpoint waits for the disk twice
 QUARANTINE_ROWS = 10_000  # the newest are kept, the counters know all: garbage must not fill the disk
 QUARANTINE_BYTES = 4096  # of each
 
@@ -60,6 +61,7 @@ class SqliteStore:
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
             self._db.execute("PRAGMA journal_mode=WAL")
             self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
             self._prepare(path)
         except sqlite3.Error as error:
             raise StoreError(f"store {path}: {error}; give the path of a writable file in an existing folder") from None

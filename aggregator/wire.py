@@ -149,4 +149,5 @@ class Wire:
                 self._poll.modify(self._sock.fileno(), select.POLLIN)
             except OSError as error:
                 raise ConnectionLostError(f"{self._name}: {error}") from None
-        self._said = time.monotonic()
+        if raw:  # writing nothing must not put off the ping
+            self._said = time.monotonic()

@@ -41,11 +41,15 @@ def run(rounds: int = ROUNDS, records: int = RECORDS) -> dict[str, float]:
     """All figures."""
     with tempfile.TemporaryDirectory() as name, Broker() as broker:
         url, folder = broker.start("mosquitto"), Path(name)
-        os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-        os.environ["PYTHONPYCACHEPREFIX"] = str(folder / "compiled")
         figures = _start_and_memory(url, folder, rounds)
         figures["growth over a million records (MB)"] = _growth(url, folder, records)
     return figures
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """Compiled code is kept, but not beside the sources."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPYCACHEPREFIX": str(folder / "compiled")}
 
 
 def _start_and_memory(url: str, folder: Path, rounds: int) -> dict[str, float]:
@@ -53,13 +57,13 @@ def _start_and_memory(url: str, folder: Path, rounds: int) -> dict[str, float]:
     _write(folder / "har.jsonl", task, 1000)
     bare, first, bare_kb, agent_kb = [], [], [], []
     with TinyAggregator(url, task, active=task.features.names[:9]):
-        subprocess.run(BARE, check=True)
+        subprocess.run(BARE, check=True, env=_environment(folder))
         _agent(url, task, f"jsonl:{folder / 'har.jsonl'}", folder, "compiles")
         for k in range(rounds):
             started = time.perf_counter()
-            subprocess.run(BARE, check=True)
+            subprocess.run(BARE, check=True, env=_environment(folder))
             bare.append(time.perf_counter() - started)
-            bare_kb.append(_bare_peak())
+            bare_kb.append(_bare_peak(folder))
             seconds, peak = _agent(url, task, f"jsonl:{folder / 'har.jsonl'}", folder, f"d{k}")
             first.append(seconds)
             agent_kb.append(peak)
@@ -73,22 +77,22 @@ def _start_and_memory(url: str, folder: Path, rounds: int) -> dict[str, float]:
     }
 
 
-def _bare_peak() -> int:
+def _bare_peak(folder: Path) -> int:
     code = BARE[2] + "; print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
-    return int(subprocess.run([*BARE[:2], code], check=True, capture_output=True, text=True).stdout)
+    done = subprocess.run([*BARE[:2], code], check=True, capture_output=True, text=True, env=_environment(folder))
+    return int(done.stdout)
 
 
 def _agent(url: str, task: Task, source: str, folder: Path, device: str) -> tuple[float, int]:
     """Seconds from the start of `fsir-agent run` to its first record, and its largest resident set."""
     started = time.perf_counter()
-    process = _start(url, task, source, folder, device, stdout=subprocess.DEVNULL)
-    assert process.stderr is not None
     seconds, peak = 0.0, 0
-    for line in process.stderr:
-        if b"first record learned" in line:
-            seconds = time.perf_counter() - started
-        peak = max(peak, _status(process.pid, "VmHWM"))
-    process.wait(60)
+    with _start(url, task, source, folder, device, stdout=subprocess.DEVNULL) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if b"first record learned" in line:
+                seconds = time.perf_counter() - started
+            peak = max(peak, _status(process.pid, "VmHWM"))
     return seconds, peak
 
 
@@ -96,8 +100,8 @@ def _growth(url: str, folder: Path, records: int) -> float:
     """Megabytes that the resident set gains over the last nine tenths of a long stream."""
     task = _task("long", 20, records, None)
     line = _lines(task, 1)[0].encode()
-    with TinyAggregator(url, task):
-        process = _start(url, task, "jsonl:-", folder, "long", stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+    with TinyAggregator(url, task), _start(url, task, "jsonl:-", folder, "long", **streams) as process:
         assert process.stdin is not None
         assert process.stderr is not None
         next(text for text in process.stderr if b"accepted" in text)  # before that a pipe's records are passed over
@@ -111,7 +115,6 @@ def _growth(url: str, folder: Path, records: int) -> float:
         process.stdin.write(line * 100)
         process.stdin.close()
         said = process.stderr.read()
-        process.wait(60)
         assert b"final report counted" in said, said
     return (sizes[-1] - sizes[0]) / 1024
 
@@ -119,7 +122,7 @@ def _growth(url: str, folder: Path, records: int) -> float:
 def _start(url: str, task: Task, source: str, folder: Path, device: str, **streams: Any) -> subprocess.Popen[bytes]:
     command = [str(Path(sys.executable).with_name("fsir-agent")), "run", "--broker", url, "--task", task.name]
     command += ["--device", device, "--source", source, "--state", str(folder / device)]
-    return subprocess.Popen(command, stderr=subprocess.PIPE, **streams)
+    return subprocess.Popen(command, stderr=subprocess.PIPE, env=_environment(folder), **streams)
 
 
 def _status(pid: int, field: str) -> int:

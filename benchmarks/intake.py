@@ -9,7 +9,6 @@ minute on the same machine, so their ratio travels better than either. Memory is
 from __future__ import annotations
 
 import json
-import resource
 import statistics
 import subprocess
 import sys
@@ -25,15 +24,27 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from aggregator.aggregator import Aggregator
 from aggregator.connection import RECEIVE_MAXIMUM
+from aggregator.daemon import Daemon
+from aggregator.sqlite import open_store
+from edge_agent.connection import Broker as Address
 from fsir import messages
 from fsir.plan import first_stage
 from fsir.task import Task
+from fsir.toml import to_toml
 from sim_devices.broker import Broker
 
 REPORTS = 10_000
 ROUNDS = 3
-DEVICES = (1_000, 50_000)
+FEW, MANY = 1_000, 50_000  # devices
+BARS = {
+    "intake / bare subscriber, p = 10 final, MQTT 5": ">= 0.5",
+    "intake / bare subscriber, p = 10 final, MQTT 3.1.1": ">= 0.5",
+    "intake / bare subscriber, p = 561 screening, MQTT 5": ">= 0.5",
+    "intake / bare subscriber, p = 561 screening, MQTT 3.1.1": ">= 0.5",
+    "peak memory, 50,000 devices / 1,000 devices": "<= 1.25",
+}
 
 
 def low_dimensional() -> Task:
@@ -111,74 +122,51 @@ def bare(url: str, count: int, version: str) -> dict[str, float]:
     return {"rate": (count - 1) / (times[-1] - times[0]), "cpu_us": (time.process_time() - busy) / count * 1e6}
 
 
-def full(url: str, count: int, version: str, task_file: str, store: str, profile: str = "") -> dict[str, float]:
-    """The aggregator's daemon, until every report is counted and answered."""
-    from aggregator.aggregator import Aggregator
-    from aggregator.daemon import Daemon
-    from aggregator.sqlite import open_store
-    from edge_agent.connection import Broker as BrokerAddress
-
+def full(url: str, count: int, version: str, task_file: str, store: str) -> dict[str, float]:
+    """The aggregator's daemon, from the first report that it takes until the last one is counted and answered."""
     task = Task.load(task_file)
-    aggregator = Aggregator(open_store(f"sqlite:{store}"), [task], debounce=3600.0)
-    times: list[float] = []
-    sizes: list[int] = []
+    aggregator = _Timed(open_store(f"sqlite:{store}"), [task], debounce=3600.0)
+    ended: list[float] = []
 
     def reached(point: str) -> None:
-        if point == "committed" and not times:
-            times.append(started[0])
-        if point == "answered":
-            sizes.append(_resident())
-            if aggregator.verdicts[task.name, "counted"] >= count:
-                times.append(time.perf_counter())
-                daemon.stop()
+        if point == "answered" and aggregator.verdicts[task.name, "counted"] >= count:
+            ended.append(time.perf_counter())
+            daemon.stop()
 
-    started: list[float] = []
-    take = aggregator.take
-
-    def first(topic: str, payload: bytes) -> None:
-        started.append(time.perf_counter())
-        aggregator.take = take  # type: ignore[method-assign]
-        take(topic, payload)
-
-    aggregator.take = first  # type: ignore[method-assign]
     busy = time.process_time()
-    daemon = Daemon(aggregator, BrokerAddress.parse(url), client_id="full", version=version, reached=reached)
-    if profile:
-        import cProfile
-
-        profiler = cProfile.Profile()
-        profiler.runcall(daemon.run)
-        profiler.dump_stats(profile)
-    else:
-        daemon.run()
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    daemon = Daemon(aggregator, Address.parse(url), client_id="full", version=version, reached=reached)
+    daemon.run()
     return {
-        "rate": count / (times[-1] - times[0]),
-        "counted": float(aggregator.verdicts[task.name, "counted"]),
-        "batches": float(len(sizes)),
-        "resident_first_mb": sizes[0] / 2**20,
-        "resident_last_mb": sizes[-1] / 2**20,
-        "peak_mb": peak,
+        "rate": count / (ended[0] - aggregator.started),
         "cpu_us": (time.process_time() - busy) / count * 1e6,
+        "peak_mb": _peak_mb(),
     }
 
 
-def _resident() -> int:
-    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+class _Timed(Aggregator):
+    """Notes when the first report comes."""
+
+    started = 0.0
+
+    def take(self, topic: str, payload: bytes) -> None:
+        self.started = self.started or time.perf_counter()
+        super().take(topic, payload)
+
+
+def _peak_mb() -> float:
+    """Of this program: what getrusage says would include the memory of the process that started it."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
 # --- the measurement --------------------------------------------------------------------------------------------------
 
 
-def measure(
-    task: Task, count: int, who: tuple[str, ...], version: str = "5", profile: str = ""
-) -> dict[str, dict[str, float]]:
-    """Fill the queues of these subscribers and let each drain its own."""
+def measure(task: Task, count: int, who: tuple[str, ...], version: str = "5") -> dict[str, dict[str, float]]:
+    """Fill the queues of these subscribers and let each, in this order, drain its own."""
     with Broker() as broker, tempfile.TemporaryDirectory() as folder:
         url = broker.start("mosquitto")
         task_file = Path(folder) / "task.toml"
-        from fsir.toml import to_toml
-
         task_file.write_text(to_toml(task.table()))
         for name in who:
             client = _connect(url, name, version)
@@ -190,7 +178,7 @@ def measure(
         _fill(url, reports(task, count, seed=1))
         found = {}
         for name in who:
-            more = [str(task_file), str(Path(folder) / "store.db"), profile] if name == "full" else []
+            more = [str(task_file), str(Path(folder) / "store.db")] if name == "full" else []
             command = [sys.executable, "-m", "benchmarks.intake", name, url, str(count), version, *more]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
@@ -211,18 +199,24 @@ def _fill(url: str, all_reports: list[tuple[str, bytes]]) -> None:
     client.loop_stop()
 
 
-def run() -> dict[str, float]:
-    """Rates per second and their ratio, for both kinds of report; memory growth from few to many devices."""
-    results: dict[str, float] = {}
-    kinds: dict[str, Callable[[], Task]] = {"p10_final": low_dimensional, "p561_screening": screening_sums}
+def run(count: int = REPORTS, rounds: int = ROUNDS) -> dict[str, float]:
+    """Ratios and rates for both kinds of report and both versions of MQTT, and what many devices do to the memory."""
+    figures: dict[str, float] = {}
+    kinds: dict[str, Callable[[], Task]] = {"p = 10 final": low_dimensional, "p = 561 screening": screening_sums}
     for kind, make in kinds.items():
-        rounds = [measure(make(), REPORTS, ("bare", "full")) for _ in range(ROUNDS)]
-        results[f"{kind}_bare_per_s"] = statistics.median(found["bare"]["rate"] for found in rounds)
-        results[f"{kind}_intake_per_s"] = statistics.median(found["full"]["rate"] for found in rounds)
-        results[f"{kind}_ratio"] = statistics.median(found["full"]["rate"] / found["bare"]["rate"] for found in rounds)
-    few, many = (measure(low_dimensional(), count, ("full",))["full"]["peak_mb"] for count in DEVICES)
-    results |= {"peak_mb_1000_devices": few, "peak_mb_50000_devices": many, "peak_growth": many / few}
-    return results
+        for version in ("5", "3.1.1"):
+            what = f"{kind}, MQTT {version}"
+            # Who comes first changes: what the machine does besides falls on both.
+            orders = [("bare", "full") if i % 2 else ("full", "bare") for i in range(rounds)]
+            found = [measure(make(), count, order, version) for order in orders]
+            ratios = [one["full"]["rate"] / one["bare"]["rate"] for one in found]
+            figures[f"intake / bare subscriber, {what}"] = statistics.median(ratios)
+            figures[f"reports per second, {what}"] = statistics.median(one["full"]["rate"] for one in found)
+            figures[f"processor time per report (us), {what}"] = min(one["full"]["cpu_us"] for one in found)
+    few, many = (measure(low_dimensional(), devices, ("full",))["full"]["peak_mb"] for devices in (FEW, MANY))
+    figures["peak memory, 50,000 devices / 1,000 devices"] = many / few
+    figures["peak memory, 50,000 devices (MB)"] = many
+    return figures
 
 
 if __name__ == "__main__":

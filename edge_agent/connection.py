@@ -212,6 +212,11 @@ class Connection:
         if self._client is not None:
             self._unconfirmed.add(self._client.publish(topic, payload, qos=1, retain=retain).mid)
 
+    def subscribe(self, topics: list[str]) -> None:
+        """Ask again for what is retained on some topics."""
+        if self._client is not None:
+            self._client.subscribe([(topic, self._qos) for topic in topics])
+
     def close(self) -> None:
         """Say good-bye, once the broker has what was sent: hanging up on unread messages would take ours along."""
         for _ in range(50):
@@ -234,6 +239,8 @@ class Connection:
         client.subscribe([(topic, self._qos) for topic in self._topics])
 
     def _subscribed(self, _client: Any, _data: Any, _mid: int, reasons: list[Any], _properties: Any) -> None:
+        if self.up:
+            return  # asked again: nothing new
         for topic, reason in zip(self._topics, reasons, strict=False):
             if reason.is_failure:
                 log.error("%s: may not read %s (%s); check the broker's access list", self._broker, topic, reason)

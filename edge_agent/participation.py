@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -207,7 +208,7 @@ class Participation:
             self.stop("; ".join(reasons))
             return None
         raw = report_bytes(task, self._state.device, moments, self._noise)
-        row = LedgerRow(**{**row.__dict__, "report": report_id(raw)})
+        row = replace(row, report=report_id(raw))
         hold = self._chance.uniform(0.0, task.report.max_delay)
         out = OutboxRow(
             row.report, task.name, stage.name, topic(task.name, "report", self._state.device), raw, now + hold

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import random
 import select
 import signal
 import time
@@ -17,14 +18,16 @@ from edge_agent.agent import Agent, Phase
 from edge_agent.connection import Broker, Connection
 from edge_agent.errors import StorageError
 from edge_agent.output import Output
+from edge_agent.retry import Delays
 from edge_agent.sources.base import Position, Record, Source
 from edge_agent.state import State
+from fsir.messages import topic
 
 log = logging.getLogger("fsir.run")
 BATCH = 16  # records between two looks at the broker
 HOLD = 2.0  # seconds for which a file waits until every task is known
 LONGEST_WAIT = 60.0
-PATIENCE = 10.0  # seconds after which a task that does not come is worth a word
+ASK_AGAIN = Delays(first=15.0, longest=3600.0)  # for what the broker should have and has not sent
 DISK_SHARE = 0.02  # of the time may go into saving: a card of a small device wears out
 
 DONE, TOO_FEW = 0, 3  # exit codes
@@ -54,7 +57,7 @@ class Runner:
         self._learned = False
         self._up_at: float | None = None
         self._save_at = time.monotonic() + manner.checkpoint_seconds
-        self._warn_at: float | None = None
+        self._asked, self._ask_at, self._chance = 0, float("inf"), random.SystemRandom()
         self._leaving = False
         self._wake_read, self._wake_write = os.pipe()
         source.resume(self._start(state))
@@ -73,7 +76,7 @@ class Runner:
 
     def _up(self) -> None:
         self._up_at = time.monotonic()
-        self._warn_at = self._up_at + PATIENCE
+        self._asked, self._ask_at = 0, self._up_at + ASK_AGAIN.after(0, self._chance)
         for agent in self._agents:
             agent.connected(self._up_at)
 
@@ -117,11 +120,18 @@ class Runner:
                 self._connection.publish(message.topic, message.payload, message.retain)
         if now >= self._save_at:
             self._checkpoint()
-        if self._warn_at is not None and now >= self._warn_at:
-            self._warn_at = None
-            for agent in self._agents:
-                if agent.phase is Phase.WAITING and not agent.reason:
-                    log.warning("%s: there is no such task on the broker yet; is the name right?", agent.name)
+        if now >= self._ask_at and self._connection.up:
+            self._ask_again(now)
+
+    def _ask_again(self, now: float) -> None:
+        """A broker may have lost what a device waits for: subscribing again brings retained messages back."""
+        self._asked += 1
+        self._ask_at = now + ASK_AGAIN.after(self._asked, self._chance)
+        if topics := [about for agent in self._agents if (about := awaited(agent)) is not None]:
+            self._connection.subscribe(topics)
+        for agent in self._agents:
+            if self._asked == 1 and agent.phase is Phase.WAITING and not agent.reason:
+                log.warning("%s: there is no such task on the broker yet; is the name right?", agent.name)
 
     def _feed(self) -> None:
         if not self._waiting:
@@ -161,8 +171,8 @@ class Runner:
         moments = [now + LONGEST_WAIT, self._connection.next_due(now)]
         if any(agent.wants_records for agent in self._agents):
             moments.append(self._save_at)
-        if self._warn_at is not None:
-            moments.append(self._warn_at)
+        if any(awaited(agent) is not None for agent in self._agents):
+            moments.append(self._ask_at)
         moments += [due for agent in self._agents if (due := agent.next_due(now)) is not None]
         readers = [self._wake_read]
         if not self._waiting and not self._source.ended:
@@ -210,3 +220,12 @@ class Runner:
         self._connection.close()
         os.close(self._wake_read)
         os.close(self._wake_write)
+
+
+def awaited(agent: Agent) -> str | None:
+    """The topic of the message that a device cannot go on without, if there is one."""
+    if agent.reason:
+        return None
+    kinds = {Phase.WAITING: "task", Phase.SCREENED: "active", Phase.SERVING: None if agent.serving else "subspace"}
+    kind = kinds.get(agent.phase)
+    return None if kind is None else topic(agent.name, kind)

@@ -1,13 +1,19 @@
-"""Where records come from. `open_source("csv:FILE")` finds the source by its scheme."""
+"""Where records come from. `open_source("csv:FILE", options)` finds the source by its scheme."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from importlib import import_module
+from typing import Any
 
 from edge_agent.errors import SourceError
 from edge_agent.sources.base import ENTRY_POINTS, Options, Source
 
-SCHEMES = ("csv", "jsonl", "mqtt")
+# Each is imported only if it is used: an agent should start fast and stay small.
+SCHEMES = {
+    "csv": "edge_agent.sources.csv:CsvFile",
+    "jsonl": "edge_agent.sources.jsonl:open_jsonl",
+    "mqtt": "edge_agent.sources.mqtt:SensorTopic",
+}
 
 
 def open_source(address: str, options: Options) -> Source:
@@ -15,7 +21,7 @@ def open_source(address: str, options: Options) -> Source:
     scheme, colon, rest = address.partition(":")
     if not colon or not rest:
         raise SourceError(f"source {address!r}: write scheme:rest, for example csv:readings.csv; schemes: {_known()}")
-    source = _factory(scheme, address)(rest, options)
+    source: Source = _factory(scheme, address)(rest, options)
     if options.time_column is not None:
         from edge_agent.sources.replay import Paced
 
@@ -23,25 +29,15 @@ def open_source(address: str, options: Options) -> Source:
     return source
 
 
-def _factory(scheme: str, address: str) -> Callable[[str, Options], Source]:
-    # Each is imported only if it is used: an agent should start fast and stay small.
-    if scheme == "csv":
-        from edge_agent.sources.csv import CsvFile
-
-        return CsvFile
-    if scheme == "jsonl":
-        from edge_agent.sources.jsonl import open_jsonl
-
-        return open_jsonl
-    if scheme == "mqtt":
-        from edge_agent.sources.mqtt import SensorTopic
-
-        return SensorTopic
+def _factory(scheme: str, address: str) -> Any:
+    """A callable `(rest, options) -> Source`."""
+    if scheme in SCHEMES:
+        module, name = SCHEMES[scheme].split(":")
+        return getattr(import_module(module), name)
     from importlib.metadata import entry_points
 
     for point in entry_points(group=ENTRY_POINTS, name=scheme):
-        factory: Callable[[str, Options], Source] = point.load()
-        return factory
+        return point.load()
     raise SourceError(f"source {address!r}: there is no scheme {scheme!r}; known are {_known()}")
 
 

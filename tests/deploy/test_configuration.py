@@ -70,8 +70,13 @@ def test_the_example_task_would_be_accepted() -> None:
 def test_the_programs_know_the_options_that_units_and_containers_use() -> None:
     """Each option of a command line that we ship is one that `--help` shows."""
     compose = (DEPLOY / "docker/compose.yaml").read_text()
+    phone = (ROOT / "docs/operations.md").read_text().split("## Android")[1].split("fsir-agent run")[1].split("```")[0]
     commands = {
-        "fsir-agent run": [_unit(UNITS[0])["ExecStart"], compose.split("exec fsir-agent run")[1].split("services:")[0]],
+        "fsir-agent run": [
+            _unit(UNITS[0])["ExecStart"],
+            phone,
+            compose.split("exec fsir-agent run")[1].split("services:")[0],
+        ],
         "fsir-aggregator serve": [_unit(UNITS[1])["ExecStart"], compose.split("- serve")[1].split("volumes:")[0]],
     }
     for command, uses in commands.items():
@@ -124,6 +129,6 @@ def test_scripts_and_containers_pass_their_linters() -> None:
 def test_the_provisioning_command_is_clean() -> None:
     """It has no suffix, so that the linters do not find it by themselves."""
     command = DEPLOY / "provision"
-    run("ruff", "check", "--config", ROOT / "pyproject.toml", command)
-    run("ruff", "format", "--check", "--config", ROOT / "pyproject.toml", command)
-    run("mypy", "--strict", "--scripts-are-modules", command, cwd=DEPLOY)
+    run("ruff", "check", "--no-cache", "--config", ROOT / "pyproject.toml", command)
+    run("ruff", "format", "--no-cache", "--check", "--config", ROOT / "pyproject.toml", command)
+    run("mypy", "--strict", "--config-file=", command, cwd=ROOT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import resource
 import signal
@@ -13,11 +14,17 @@ import time
 
 import pytest
 
+from edge_agent.agent import Agent, Feed
+from edge_agent.connection import Broker as Connected
+from edge_agent.output import Lines
+from edge_agent.retry import Delays
+from edge_agent.run import Manner, Runner
 from edge_agent.state import State
 from fsir.decode import decode
 from sim_devices.broker import Broker
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.processes import DEVICE, command, end, ledger, wait_for_line, write_jsonl
+from tests.edge_agent.world import active, data
 from tests.fsir.tasks import screened, task
 
 pytestmark = pytest.mark.broker
@@ -222,3 +229,48 @@ sys.exit(f"imported: {heavy}" if heavy else 0)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
+
+
+def test_what_the_broker_lost_is_asked_for_again(mosquitto_url, tmp_path, monkeypatch):
+    """The active set is only retained, as if its delivery had been lost: subscribing again brings it."""
+    monkeypatch.setattr("edge_agent.run.ASK_AGAIN", Delays(first=0.3, longest=1.0))
+    of = screened()
+    with TinyAggregator(mosquitto_url, of) as server, contextlib.closing(State(tmp_path / "state", DEVICE)) as state:
+        agent = Agent(state, "test", feed=Feed("memory"))
+        runner = Runner([agent], state, Connected.parse(mosquitto_url), Nothing(), Lines(io.StringIO()), Manner())
+        drive(runner, lambda: agent.task is not None)
+        agent.learn_many(*data(of, 100))
+        drive(runner, lambda: (DEVICE, "screening") in server.counted)
+        real, lost = agent.receive, []
+        agent.receive = lambda *message: lost.append(message) if "active" in message[0] and not lost else real(*message)
+        server.publish(*active(of, "x1", "x4"), retain=True)
+        drive(runner, lambda: agent.active is not None)
+        assert lost
+        runner._leave()
+
+
+class Nothing:
+    """A source in which nothing ever happens."""
+
+    name = stream = "memory"
+    replayable = ended = False
+
+    def resume(self, after):
+        pass
+
+    def poll(self, limit):
+        return []
+
+    def fileno(self):
+        return None
+
+    def delay(self):
+        return 60.0
+
+
+def drive(runner, condition):
+    deadline = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < deadline
+        runner._step()
+        time.sleep(0.01)

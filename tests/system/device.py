@@ -37,6 +37,7 @@ class Device:
         self.offset = 0.0  # of its clock
         self.crashes = 0
         self.appetite = 0  # records that it may still read from its source
+        self.settle = 0.03  # seconds between its subscription and its first report
         self.habit = 0  # it saves after so many records by itself, if above 0
         self._read = -1  # the last record that its sensor has given
         self._up = False
@@ -52,7 +53,13 @@ class Device:
         state = State(self._directory, self.name)
         feed = Feed("sensor", self._replayable)
         agent = Agent(
-            state, "one-hot", POLICY, feed=feed, clock=lambda: time.time() + self.offset, delays=SHORT, settle=0.03
+            state,
+            "one-hot",
+            POLICY,
+            feed=feed,
+            clock=lambda: time.time() + self.offset,
+            delays=SHORT,
+            settle=self.settle,
         )
         self._connection = Connection(
             Broker.parse(self._url), f"agent-{self.name}", agent.subscriptions(), self._receive,

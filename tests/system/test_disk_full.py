@@ -38,9 +38,9 @@ def limit(child: Child, size: int | None) -> None:
     resource.prlimit(child.pid, resource.RLIMIT_FSIZE, (wanted, resource.RLIM_INFINITY))
 
 
-def write_source(path: Path, federation: Federation, count: int) -> None:
+def write_source(path: Path, federation: Federation, first: int, stop: int) -> None:
     with path.open("a") as file:
-        for ordinal in range(count):
+        for ordinal in range(first, stop):
             record = federation.record(0, ordinal)
             file.write(json.dumps(record.x) + "\n")
 
@@ -68,13 +68,12 @@ def test_a_device_with_a_full_disk_says_so_spends_nothing_and_goes_on(tmp_path, 
             "serve", tmp_path / "aggregator.log", task=str(tmp_path / "task.toml"), url=broker.url,
             store=str(tmp_path / "store.db"),
         )  # fmt: skip
-        write_source(tmp_path / "source.jsonl", federation, 10)
+        write_source(tmp_path / "source.jsonl", federation, 0, 10)
         agent = start_agent(forkserver, federation, broker.url, tmp_path)
         until(lambda: "first record learned" in agent.said(), "the agent does not start")
         until(lambda: _saved(tmp_path) == 9, "the agent does not save")
         limit(agent, 8192)
-        (tmp_path / "source.jsonl").write_text("")
-        write_source(tmp_path / "source.jsonl", federation, 60)
+        write_source(tmp_path / "source.jsonl", federation, 10, 60)
         until(lambda: "nothing was spent. Make room" in agent.said(), f"not a word about the disk: {agent.said()}")
         time.sleep(0.5)
         assert agent.poll() is None
