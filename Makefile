@@ -22,7 +22,7 @@ demo: $(READY)  ## a federation on this machine, ends with a picture; DATA=DIR u
 	$(BIN)/fsir-sim demo $(if $(DATA),--data $(DATA))
 
 test: $(READY)  ## the tests that take minutes in all
-	$(BIN)/python -m pytest -m 'not slow'
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow'
 
 test-all: $(READY)  ## every test, the nightly run
 	$(BIN)/python -m pytest

@@ -127,7 +127,7 @@ class Daemon:
         while not self._stopping:
             self._turned = time.monotonic()
             room = MOST_MESSAGES - aggregator.waiting
-            came = wire.read(0.0 if aggregator.waiting else IDLE_SECONDS, room)
+            came = wire.read(0.0 if aggregator.waiting else IDLE_SECONDS, room, MOST_BYTES)
             if aggregator.waiting and (came == 0 or came >= room or self._bytes >= MOST_BYTES):
                 self._flush(wire)
             self._timers(wire)
@@ -147,6 +147,7 @@ class Daemon:
         count, start = self.aggregator.waiting, time.monotonic()
         receipts = self._commit()
         self.metrics.merged(count, time.monotonic() - start)
+        LOG.debug("%d reports, %d answers", count, len(receipts))
         self._reached("committed")
         mids, self._unacknowledged, self._bytes = self._unacknowledged, [], 0
         wire.acknowledge(mids)

@@ -85,7 +85,8 @@ def parse(arrival: Arrival, reports: Mapping[str, Federation]) -> None:
         arrival.refusal = Refusal("malformed", str(error))
     else:
         arrival.refusal = _mismatch(report, arrival.device, federation)
-        arrival.report = report
+        if arrival.refusal is None:
+            arrival.report = report
 
 
 def _mismatch(report: SealedReport, device: str, federation: Federation) -> Refusal | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import os
 import signal
 from pathlib import Path
@@ -33,6 +34,7 @@ def serve(args: argparse.Namespace) -> int:
         version = None if args.mqtt == "auto" else args.mqtt
         daemon = Daemon(aggregator, broker, client_id=args.worker, share=args.share, version=version)
         server = HttpServer(args.http, pages(daemon.metrics.text, daemon.health)) if args.http else None
+        gc.freeze()  # what was imported stays: the collector need not look at it with every batch
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: daemon.stop())
         try:

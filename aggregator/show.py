@@ -122,7 +122,8 @@ def _print_status(entry: dict[str, Any]) -> None:
 def refused(args: argparse.Namespace) -> int:
     """The newest refusals, and how many there were for each reason."""
     with opened(args) as (store, _):
-        rows = [row for row in store.refused(10**6) if args.task in (None, row.task)][: max(0, args.limit)]
+        rows = store.refused(max(0, args.limit) if args.task is None else 10**6)
+        rows = [row for row in rows if args.task in (None, row.task)][: max(0, args.limit)]
         counts: dict[str, int] = {}
         for (task, reason), count in store.refused_counts().items():
             if args.task in (None, task):

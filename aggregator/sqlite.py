@@ -8,6 +8,7 @@ BEGIN IMMEDIATE: read, modify and write of the totals cannot interleave with ano
 
 from __future__ import annotations
 
+import contextlib
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
@@ -92,15 +93,13 @@ class SqliteStore:
         """All or nothing, alone among all workers."""
         try:
             self._db.execute("BEGIN IMMEDIATE")
-        except sqlite3.OperationalError as error:
-            raise StoreBusyError(str(error)) from error
-        try:
             yield
             self._db.execute("COMMIT")
         except BaseException as error:
-            if self._db.in_transaction:  # SQLite rolls back by itself when the disk is full
+            with contextlib.suppress(sqlite3.Error):  # when the disk is full SQLite has rolled back by itself
                 self._db.execute("ROLLBACK")
-            if isinstance(error, sqlite3.OperationalError):
+            # Locked, full, broken: not the fault of what was to be written. (The subclasses of DatabaseError are.)
+            if isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError:
                 raise StoreBusyError(str(error)) from error
             raise
 

@@ -51,13 +51,14 @@ class Wire:
 
     # --- reading --------------------------------------------------------------------------------------------------
 
-    def read(self, timeout: float, most: int) -> int:
-        """Wait up to `timeout` seconds, then hand over what is there, about `most` messages; how many they were."""
-        before = self._arrived
+    def read(self, timeout: float, most: int, most_bytes: int = 2**24) -> int:
+        """Wait up to `timeout` seconds, then hand over what is there, about so many at most; how many they were."""
+        before, size = self._arrived, 0
         self._keep_alive()
         pending = getattr(self._sock, "pending", None)  # bytes inside of TLS do not show on the socket
         if (pending and pending()) or self._poll.poll(1000 * timeout):
-            while self._arrived - before < most and (piece := self._receive()):
+            while self._arrived - before < most and size < most_bytes and (piece := self._receive()):
+                size += len(piece)
                 self._take(piece)
         return self._arrived - before
 

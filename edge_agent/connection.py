@@ -27,7 +27,7 @@ from fsir.messages import LIMITS
 log = logging.getLogger("fsir.connection")
 KEEPALIVE = 60
 STABLE = 30.0  # seconds after which a connection has proven itself, and the delays start anew
-WELCOME = 3.0  # seconds that a broker has to answer; one that does not know MQTT 5 may just stay silent
+WELCOME = 3.0  # seconds for each answer to a greeting; a broker that does not know MQTT 5 may just stay silent
 LARGEST = max(LIMITS.values()) + 4096  # a broker that speaks MQTT 5 does not even send more than this
 _REFUSED = {134: "wrong user name or password", 135: "not authorised", 138: "banned", 140: "bad authentication method"}
 _WRONG_VERSION = 132
@@ -161,7 +161,7 @@ class Connection:
         self._unconfirmed.clear()
 
     def _silent(self, now: float) -> bool:
-        return not self._welcomed and now >= self._welcome_by
+        return not self.up and now >= self._welcome_by
 
     def _lost(self, now: float) -> None:
         _hang_up(self._client)
@@ -205,7 +205,7 @@ class Connection:
             return self._due
         if isinstance(self._client.socket(), ssl.SSLSocket) and self._client.socket().pending():  # type: ignore[union-attr]
             return now  # decrypted already: select would not see it
-        return now + KEEPALIVE / 6 if self._welcomed else self._welcome_by
+        return now + KEEPALIVE / 6 if self.up else self._welcome_by
 
     def publish(self, topic: str, payload: bytes, retain: bool = False) -> None:
         """Send at QoS 1; what gets lost is the caller's to repeat."""
@@ -235,7 +235,7 @@ class Connection:
                 self._welcomed = True  # it spoke our version, it just cannot serve us now
                 log.warning("%s: %s", self._broker, reason)
             return
-        self._welcomed = True
+        self._welcomed, self._welcome_by = True, self._stepped_at + WELCOME
         client.subscribe([(topic, self._qos) for topic in self._topics])
 
     def _subscribed(self, _client: Any, _data: Any, _mid: int, reasons: list[Any], _properties: Any) -> None:

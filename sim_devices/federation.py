@@ -131,6 +131,7 @@ class _Observer:
         self._link = Link(url, "sim-observer", [topic(task.name, "subspace")])
         self._fleet = fleet
         self.subspace: Subspace | None = None
+        self._ask_at = time.monotonic() + 5.0
         if not self._link.open():
             raise FederationError(f"no broker answers at {url}; start one, or use --broker embedded")
 
@@ -145,7 +146,12 @@ class _Observer:
         if not all(device.done for device in self._fleet.devices):
             return False
         counted = sum(device.agent.phase == Phase.SERVING for device in self._fleet.devices)
-        return counted == 0 or (self.subspace is not None and self.subspace.devices >= counted)
+        if counted == 0 or (self.subspace is not None and self.subspace.devices >= counted):
+            return True
+        if time.monotonic() >= self._ask_at and self._link.ready:  # the message may have been lost on the way
+            self._ask_at = time.monotonic() + 5.0
+            self._link.subscribe()
+        return False
 
     def close(self) -> None:
         self._link.close()

@@ -19,6 +19,7 @@ from sim_devices.link import Link
 RECORDS_AT_ONCE = 512  # learned by one device before the next one has its turn
 CONNECTING_AT_ONCE = 50  # a broker takes its time to greet thousands
 LATE = 3.0  # seconds after which late devices come
+PATIENCE = 10.0  # seconds without a task or an active set before a device asks again
 _TICK = 0.05
 
 
@@ -44,7 +45,7 @@ class VirtualDevice:
         self.cut_at: int | None = None  # lose the connection at this record
         self.crash_at: int | None = None
         self._stream, self._make_agent, self._url = stream, make_agent, url
-        self._retry_at = 0.0
+        self._retry_at = self._ask_at = 0.0
         self._was_ready = False
         self._start()
 
@@ -74,6 +75,7 @@ class VirtualDevice:
         if self.link.socket is None and now >= self._retry_at:
             self._retry_at = now + 0.5 + random.random()  # not all at once
             self.link.open()
+        self._ask_again(now)
         while self.link.inbox:
             self.agent.receive(*self.link.inbox.popleft())
         self._learn()
@@ -81,6 +83,14 @@ class VirtualDevice:
             self.messages_sent += 1
             self.reports.add(message.payload)
             self.link.publish(message.topic, message.payload)
+
+    def _ask_again(self, now: float) -> None:
+        """A task or an active set that does not come may have been lost on the way."""
+        if not self.link.ready or self.agent.phase not in (Phase.WAITING, Phase.SCREENED):
+            self._ask_at = now + PATIENCE
+        elif now >= self._ask_at:
+            self._ask_at = now + PATIENCE
+            self.link.subscribe()
 
     def _learn(self) -> None:
         start = self.agent.position.ordinal + 1

@@ -58,6 +58,10 @@ class Link:
         if self._client.socket() is None:
             self.ready = False
 
+    def subscribe(self) -> None:
+        """Ask again for what is retained: a broker may have lost the message, and it is not sent twice by itself."""
+        self._client.subscribe(self._topics)
+
     def publish(self, topic: str, payload: bytes) -> None:
         """Hand a message to the broker at QoS 1; whether it arrived is for receipts to say."""
         self._client.publish(topic, payload, qos=1)

@@ -60,7 +60,9 @@ class Admission:
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
             low, high = (middle, high) if self.passes((row + middle * step)[None])[0] else (low, middle)
-        return max(low - 1.0, 0.0)  # what is sent is rounded
+        while low > 0.0 and not self.passes((row + low * step)[None])[0]:  # rounding is not monotone
+            low = max(low - 1.0, 0.0)
+        return low
 
 
 class Search:
@@ -101,10 +103,11 @@ class Search:
         for start in self._starts(rng, starts):
             report, harm = start, self.harm(start)
             for _ in range(rounds):
-                found = max(((self.harm(c), i, c) for i, c in enumerate(self._candidates(report))), key=lambda f: f[:2])
-                if found[0] <= harm * (1.0 + 1e-4):
+                tried = {self.harm(candidate): candidate for candidate in self._candidates(report)}
+                if max(tried, default=0.0) <= harm * (1.0 + 1e-4):
                     break
-                harm, report = found[0], found[2]
+                harm = max(tried)
+                report = tried[harm]
             if harm > most:
                 best, most = report, harm
         return best
@@ -131,6 +134,6 @@ class Search:
         both = linear.copy()
         for block in self._admission.blocks[1:]:
             both[block] = corner[block]
-        for extreme in (linear, corner, both):
-            for part in _MIXTURES:
-                yield np.rint(part * extreme + (1.0 - part) * report)
+        made = [part * extreme + (1.0 - part) * report for extreme in (linear, corner, both) for part in _MIXTURES]
+        rows = np.rint(np.stack(made))
+        yield from rows[self._admission.passes(rows)]

@@ -71,13 +71,11 @@ def test_the_programs_know_the_options_that_units_and_containers_use() -> None:
     """Each option of a command line that we ship is one that `--help` shows."""
     compose = (DEPLOY / "docker/compose.yaml").read_text()
     phone = (ROOT / "docs/operations.md").read_text().split("## Android")[1].split("fsir-agent run")[1].split("```")[0]
+    device = compose.split("exec fsir-agent run")[1].split("services:")[0]
+    server = compose.split("- serve")[1].split("volumes:")[0]
     commands = {
-        "fsir-agent run": [
-            _unit(UNITS[0])["ExecStart"],
-            phone,
-            compose.split("exec fsir-agent run")[1].split("services:")[0],
-        ],
-        "fsir-aggregator serve": [_unit(UNITS[1])["ExecStart"], compose.split("- serve")[1].split("volumes:")[0]],
+        "fsir-agent run": [_unit(UNITS[0])["ExecStart"], device, phone],
+        "fsir-aggregator serve": [_unit(UNITS[1])["ExecStart"], server],
     }
     for command, uses in commands.items():
         program, verb = command.split()

@@ -15,7 +15,7 @@ from paho.mqtt.client import MQTTMessage
 from edge_agent.admission import Feed
 from edge_agent.agent import Agent, Phase
 from edge_agent.connection import Broker, Connection
-from edge_agent.errors import StateError, StorageError
+from edge_agent.errors import StorageError
 from edge_agent.retry import Delays
 from edge_agent.state import State
 from fsir.decode import decode
@@ -155,11 +155,3 @@ class Device:
         if self.agent is not None:
             pages = 1 if full else 2**30
             self._state._db._db.execute(f"PRAGMA max_page_count = {pages}").fetchall()
-
-    def books(self) -> State:
-        """Its state, read from the disk after its death."""
-        self.crash()
-        try:
-            return State(self._directory, None, read_only=True)
-        except StateError as error:
-            raise AssertionError(f"{self.name} has no readable state: {error}") from error

@@ -37,8 +37,8 @@ def hurry() -> None:
     edge_agent.connection.KEEPALIVE, edge_agent.connection.WELCOME = 1, 1.0
     edge_agent.agent.STORAGE_PAUSE, edge_agent.agent.SETTLE = 0.2, 0.05
     edge_agent.run.LONGEST_WAIT = 0.2
-    Delays.first, Delays.longest = 0.1, 0.4  # type: ignore[misc]
-    Delays.__init__.__defaults__ = (0.1, 0.4)  # type: ignore[misc]
+    short = Delays(0.1, 0.4)
+    edge_agent.agent.Delays = edge_agent.connection.Delays = lambda **_: short  # type: ignore
 
 
 def _prepare(clock: float, room: int | None, kill: tuple[str, int] | None, broken: str | None) -> None:
@@ -57,7 +57,7 @@ def _prepare(clock: float, room: int | None, kill: tuple[str, int] | None, broke
 
 def serve(
     task: str, url: str, store: str, clock: float = 0.0, room: int | None = None, kill: tuple[str, int] | None = None,
-    broken: str | None = None, debounce: float = NEVER,
+    broken: str | None = None, ca: str | None = None,
 ) -> None:  # fmt: skip
     """The aggregator's daemon."""
     _prepare(clock, room, kill, broken)
@@ -67,8 +67,8 @@ def serve(
         if countdown is not None and kill is not None and point == kill[0]:
             countdown()
 
-    made = Aggregator(open_store(f"sqlite:{store}"), [Task.load(task)], debounce=debounce)
-    Daemon(made, Broker.parse(url), reached=reached).run()
+    made = Aggregator(open_store(f"sqlite:{store}"), [Task.load(task)], debounce=NEVER)
+    Daemon(made, Broker.parse(url, ca=ca), reached=reached).run()
 
 
 def agent(

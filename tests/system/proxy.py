@@ -7,6 +7,7 @@ import errno
 import random
 import selectors
 import socket
+import struct
 import threading
 import time
 from collections import deque
@@ -21,7 +22,7 @@ class Weather:
 
     delay: float = 0.0  # seconds that every chunk is held back
     throttle: int = 0  # bytes per pass, if above 0
-    silent: bool = False  # half-open: everything is swallowed, and nobody hangs up
+    silent: bool = False  # half-open: everything is swallowed and nobody hangs up, until the weather changes
     garble: float = 0.0  # chance that the first byte of a chunk becomes one that starts no MQTT packet
     corrupt: float = 0.0  # chance that some byte of a chunk is another one: only TLS notices this everywhere
 
@@ -33,6 +34,7 @@ class _Pair:
     client: socket.socket
     server: socket.socket
     waiting: dict[socket.socket, deque[tuple[float, bytes]]] = field(default_factory=dict)
+    dead: bool = False  # something was swallowed: TCP never goes on after that
 
     def __post_init__(self) -> None:
         self.waiting = {self.client: deque(), self.server: deque()}
@@ -47,6 +49,7 @@ class Proxy:
     def __init__(self, target: int, rng: random.Random) -> None:
         self._target, self._rng = target, rng
         self.weather = Weather()
+        self.damaged = 0  # chunks
         self._selector = selectors.DefaultSelector()
         self._pairs: set[_Pair] = set()
         self._listener: socket.socket | None = socket.create_server(("127.0.0.1", 0))
@@ -70,6 +73,8 @@ class Proxy:
                 self._read(key.data, key.fileobj)
         now = time.monotonic()
         for pair in list(self._pairs):
+            if pair.dead and not self.weather.silent:
+                self._reset(pair)
             for sock in (pair.client, pair.server):
                 if pair in self._pairs:
                     self._write(pair, sock, now)
@@ -78,10 +83,7 @@ class Proxy:
         """Hang up on both ends of connections, with a reset, so that nothing in the buffers arrives."""
         for pair in list(self._pairs):
             if self._rng.random() < share:
-                for sock in (pair.client, pair.server):
-                    with contextlib.suppress(OSError):
-                        sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\0\0\0\0\0\0\0")
-                self._drop(pair)
+                self._reset(pair)
 
     def run(self) -> None:
         """Poll in a thread, for tests that wait for processes."""
@@ -131,13 +133,12 @@ class Proxy:
             return
         except OSError:
             chunk = b""
-        if self.weather.silent and chunk:
+        if self.weather.silent:
+            pair.dead = True
+            if not chunk:  # nobody hears that the other one has gone
+                self._selector.unregister(sock)
             return
         if not chunk:
-            if self.weather.silent:  # nobody hears that the other one has gone
-                with contextlib.suppress(KeyError):
-                    self._selector.unregister(sock)
-                return
             self._flush(pair)
             self._drop(pair)
             return
@@ -145,8 +146,10 @@ class Proxy:
 
     def _damaged(self, chunk: bytes) -> bytes:
         if self.weather.garble and self._rng.random() < self.weather.garble:
+            self.damaged += 1
             return b"\x00" + chunk[1:]  # packet type 0 is forbidden
         if self.weather.corrupt and self._rng.random() < self.weather.corrupt:
+            self.damaged += 1
             at = self._rng.randrange(len(chunk))
             return chunk[:at] + bytes([chunk[at] ^ self._rng.randrange(1, 256)]) + chunk[at + 1 :]
         return chunk
@@ -177,6 +180,12 @@ class Proxy:
                 sock.settimeout(0.2)
                 for _, chunk in pair.waiting[sock]:
                     sock.sendall(chunk)
+
+    def _reset(self, pair: _Pair) -> None:
+        for sock in (pair.client, pair.server):
+            with contextlib.suppress(OSError):
+                sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        self._drop(pair)
 
     def _drop(self, pair: _Pair) -> None:
         self._pairs.discard(pair)

@@ -8,16 +8,9 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
-
-from aggregator.counting import recount
-from aggregator.federation import Federation as Layouts
-from aggregator.sqlite import SqliteStore
 from edge_agent.connection import Broker, Connection
-from fsir.decode import decode
-from fsir.messages import Report, report_id
-from fsir.plan import FINAL
 from fsir.toml import to_toml
+from tests.system.books import Account, audit, counted
 from tests.system.brokers import Mosquitto
 from tests.system.device import SHORT, Device
 from tests.system.forkserver import Child, ForkServer
@@ -136,83 +129,14 @@ class World:
 
     def counted(self) -> int:
         """Reports in the store."""
-        store = SqliteStore(self.store, create=False)
-        try:
-            return sum(1 for task in store.tasks() for _ in store.reports(task.key))
-        finally:
-            store.close()
+        return counted(self.store)
 
     def audit(self) -> list[str]:
-        """Nothing lost, nothing doubled, one report per device and stage, and the ledger says what was sent."""
-        federation, found = self.setup.federation, []
-        store = SqliteStore(self.store, create=False)
-        try:
-            task = federation.task()
-            layouts = Layouts(task)
-            (row,) = store.tasks()
-            layouts.key = row.key
-            if (active := store.published(row.key, "active")) is not None:
-                layouts.pin(active.body)
-            expected: dict[str, np.ndarray] = {}
-            counted = {(report.device, report.stage): report.id for report in store.reports(row.key)}
-            for device in self.devices:
-                found += self._books(device, counted, expected)
-            if strangers := set(counted) - {(d.name, stage) for d in self.devices for stage in d.sent}:
-                found.append(f"counted, but nobody sent it: {sorted(strangers)}")
-            for stage, values in expected.items():
-                totals = store.totals(row.key, stage)
-                merged = np.frombuffer(totals.values, "<i8") if totals.values else np.zeros_like(values)
-                found += federation.explain(federation.stage(stage), merged, values)
-                again = recount(store, layouts, stage)
-                if (again.devices, again.records, again.values) != (totals.devices, totals.records, totals.values):
-                    found.append(f"{stage}: the totals are not those of the stored reports")
-            return found
-        finally:
-            store.close()
-
-    def _books(
-        self, device: Device, counted: dict[tuple[str, str], bytes], expected: dict[str, np.ndarray]
-    ) -> list[str]:
-        found = []
-        books = device.books()
-        try:
-            ledger = books.ledger()
-            if books.outbox():
-                found.append(f"{device.name} still has a report without a receipt")
-        finally:
-            books.close()
-        if FINAL not in {row.stage for row in ledger} or len({row.stage for row in ledger}) != len(ledger):
-            found.append(f"{device.name} has entered {[row.stage for row in ledger]} in its ledger")
-        if {row.stage for row in ledger} != set(device.sent):
-            found.append(f"{device.name} has sent {sorted(device.sent)} and entered {[row.stage for row in ledger]}")
-        for row in ledger:
-            sent = device.sent.get(row.stage, set())
-            if len(sent) != 1:
-                found.append(f"{device.name} has sent {len(sent)} different {row.stage} reports")
-            if {report_id(raw) for raw in sent} != {row.report}:
-                found.append(f"{device.name} has sent another {row.stage} report than its ledger says")
-            if counted.get((device.name, row.stage)) != row.report:
-                found.append(f"{device.name}: its {row.stage} report was not counted")
-            if row.verdict not in ("counted", "duplicate"):
-                found.append(f"{device.name}: {row.stage} {row.verdict}: {row.reason}")
-            covered = row.last - row.first + 1
-            if row.n != self.setup.federation.records or (self.setup.replayable and covered != row.n):
-                found.append(f"{device.name}: a {row.stage} report about {row.n} records from an interval of {covered}")
-            values = self._values(device, row, sent)
-            expected[row.stage] = expected[row.stage] + values if row.stage in expected else values
-        return found
-
-    def _values(self, device: Device, row: object, sent: set[bytes]) -> np.ndarray:
-        """What the merged report should have of this device."""
-        federation = self.setup.federation
-        if federation.mechanism == "none" and self.setup.replayable:
-            return federation.expected(device.number, row)  # type: ignore[arg-type]
-        total = 0
-        for raw in list(sent)[:1]:  # noise, or records that a crash has lost: exactly what was sent must be counted
-            report = decode(raw, "report")
-            assert isinstance(report, Report)
-            total = total + np.concatenate(report.blocks)
-        return np.asarray(total)
+        """Whether the books balance; all devices die for it."""
+        for device in self.devices:
+            device.crash()
+        accounts = [Account(d.number, d.name, self.directory / d.name, d.sent) for d in self.devices]
+        return audit(self.setup.federation, self.store, accounts, replayable=self.setup.replayable)
 
 
 def _phase(device: Device) -> str:

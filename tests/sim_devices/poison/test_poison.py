@@ -1,0 +1,161 @@
+"""Lying devices: what validation lets through, what it does to each aggregation, and what bounding it costs."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import numpy as np
+import pytest
+
+from fsir.moments import Moments
+from fsir.plan import MAX_RECORDS
+from fsir.plausible import allowed_sizes, implausible
+from fsir.release import Totals, release
+from fsir.subspace import estimate, projection_loss
+from fsir.task import Task
+from sim_devices.datasets.models import simulate
+from sim_devices.poison.aggregation import AGGREGATIONS, GroupMedian, Plain, Trimmed
+from sim_devices.poison.attack import Admission, Search
+from sim_devices.poison.cli import add_parsers
+from sim_devices.poison.measure import Measurement, liars_of
+from sim_devices.poison.outcome import Estimator, angle, loss
+from sim_devices.poison.population import Population, Setting
+from tests.aggregator.federations import make_task
+
+SETTING = Setting("I", devices=12, n=300)
+
+
+@pytest.fixture(scope="module")
+def population():
+    return Population(SETTING)
+
+
+@pytest.fixture(scope="module")
+def draws(population):
+    rng = np.random.default_rng(1)
+    return [population.draw(rng) for _ in range(3)]
+
+
+@pytest.fixture(scope="module")
+def admission(population, draws):
+    return Admission(population.stage, SETTING.n, np.mean([draw.rows.mean(axis=0) for draw in draws], axis=0))
+
+
+def blocks_of(stage, row):
+    ends = np.cumsum([block.size for block in stage.blocks])[:-1]
+    return tuple(np.split(row.astype(np.int64), ends))
+
+
+def test_rows_are_reports_of_the_agents_own_arithmetic(population):
+    rng = np.random.default_rng(2)
+    task, truth = SETTING.task(), population.draw(rng).truth
+    X, y = simulate("I", SETTING.n, SETTING.p, "low", np.random.default_rng(3), basis=truth)
+    moments = Moments(task, population.stage)
+    moments.learn_many(X, y)
+    same = np.random.default_rng(3)
+    exact = population._exact(truth, same)
+    found = release(moments, _Silent()).blocks
+    steps = [block.step for block in population.stage.blocks]
+    for block, step, values in zip(blocks_of(population.stage, exact), steps, found, strict=True):
+        assert np.abs(block / step - values).max() <= 0.5
+
+
+class _Silent:
+    """Noise of zero: only the rounding stays."""
+
+    def perturb(self, values, sd, step):
+        return np.floor(values / step + 0.5).astype(np.int64)
+
+
+def test_honest_rows_pass_validation(population, draws, admission):
+    assert admission.passes(np.concatenate([draw.rows for draw in draws])).all()
+
+
+def test_the_estimate_of_the_sum_is_the_one_that_ships(population, draws):
+    totals = Totals(population.stage)
+    for row in draws[0].rows:
+        for total, block in zip(totals.blocks, blocks_of(population.stage, row), strict=True):
+            total += block
+    totals.n, totals.devices = SETTING.n * SETTING.devices, SETTING.devices
+    shipped = estimate(SETTING.task(), totals).basis
+    ours = Estimator(population.stage, SETTING.devices, SETTING.n, SETTING.d)(Plain()(draws[0].rows))
+    assert projection_loss(shipped, ours) < 1e-6
+
+
+def test_loss_and_angle_on_known_spaces():
+    A, B = np.eye(4)[:, :2], np.eye(4)[:, 1:3]
+    assert loss(A, A) == pytest.approx(0.0, abs=1e-7)
+    assert loss(A, B) == pytest.approx(2**0.5)
+    assert angle(A, B) == pytest.approx(90.0)
+    assert angle(A, A @ np.array([[2.0, 1.0], [0.0, 1.0]])) == pytest.approx(0.0, abs=1e-5)
+
+
+@pytest.mark.parametrize("bounded", [Trimmed(), GroupMedian()])
+def test_one_device_moves_a_bounded_aggregation_by_a_bounded_amount(bounded):
+    rows = np.random.default_rng(4).normal(size=(30, 5))
+    near, far = rows.copy(), rows.copy()
+    near[7], far[7] = 1e3, 1e15
+    assert bounded(near) == pytest.approx(bounded(far))
+    assert np.abs(bounded(far) - bounded(rows)).max() < 1.0
+    assert np.abs(Plain()(near) - Plain()(rows)).max() > 30.0
+
+
+@pytest.mark.parametrize("aggregate", AGGREGATIONS.values(), ids=AGGREGATIONS.keys())
+def test_the_stated_price_is_the_real_one(aggregate):
+    rows = np.random.default_rng(5).normal(size=(4000, 300, 2))
+    assert aggregate(rows).var() * 300 == pytest.approx(aggregate.inflation, rel=0.06)
+
+
+def test_extreme_reports_are_at_the_edge_of_what_passes(population, admission):
+    rng = np.random.default_rng(6)
+    for _ in range(5):
+        direction = rng.normal(size=len(admission.honest))
+        row = admission.extreme(direction, np.zeros_like(direction))
+        assert implausible(population.stage, SETTING.n, blocks_of(population.stage, row)) is None
+        for block in admission.blocks:
+            beyond = row.copy()
+            beyond[block] = admission.honest[block] + 1.3 * (row[block] - admission.honest[block])
+            assert not admission.passes(beyond[None])[0]
+
+
+def test_the_search_does_harm_and_its_report_passes(population, draws, admission):
+    estimator = Estimator(population.stage, SETTING.devices, SETTING.n, SETTING.d)
+    search = Search(draws, 1, Plain(), estimator, admission)
+    report = search.run(np.random.default_rng(7), starts=2, rounds=4)
+    assert admission.passes(report[None])[0]
+    assert search.harm(report) > 2.0 * search.harm(admission.honest)
+
+
+def test_a_bounded_aggregation_is_turned_less_and_costs_little():
+    measurement = Measurement(Setting("I", devices=30, n=300), seed=1, plans=2, tries=6)
+    plain, bounded = (measurement.cell(AGGREGATIONS[name], 2) for name in ("sum", "trimmed"))
+    assert bounded.loss < 0.6 * plain.loss
+    assert bounded.angle < plain.angle
+    prices = [measurement.cell(AGGREGATIONS[name], 0).loss for name in ("sum", "trimmed")]
+    assert prices[1] < 1.5 * prices[0]
+    assert measurement.cell(Plain(), 0).angle == pytest.approx(0.0, abs=1e-4)
+
+
+def test_with_a_deadline_and_no_limit_one_liar_is_the_federation():
+    """It claims to have all the records that there can be: honest ones do not matter beside them."""
+    task = make_task(report={"deadline": 2_000_000_000})
+    assert allowed_sizes(task) == (1, MAX_RECORDS)
+    limited = Task.from_table(task.table() | {"report": {"deadline": 2_000_000_000, "records": 500}})
+    assert allowed_sizes(limited) == (1, 500)
+
+
+def test_shares_become_whole_liars():
+    assert liars_of(30, (0.01, 0.02, 0.1)) == [0, 1, 3]
+    assert liars_of(300, (0.01, 0.2)) == [0, 3, 60]
+
+
+def test_the_command_prints_what_it_measures(capsys):
+    parser = argparse.ArgumentParser()
+    add_parsers(parser.add_subparsers())
+    small = ["poison", "--model", "I", "--devices", "6", "--records", "100", "--liars", "0.2", "--plans", "2"]
+    options = parser.parse_args([*small, "--tries", "2", "--aggregation", "sum", "--json"])
+    assert options.run(options) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [cell["liars"] for cell in found["cells"]] == [0, 1]
+    assert found["cells"][1]["loss"] > found["cells"][0]["loss"]

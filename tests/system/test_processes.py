@@ -1,0 +1,283 @@
+"""Real processes, killed with -9 at named points; a listener at the broker sees everything that leaves a device."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from edge_agent.connection import Broker, Connection
+from fsir.decode import decode
+from fsir.errors import MessageError
+from fsir.messages import LIMITS, Report, topic
+from fsir.toml import to_toml
+from tests.system import points
+from tests.system.books import Account, audit
+from tests.system.brokers import Mosquitto
+from tests.system.forkserver import Child, ForkServer
+from tests.system.mutations import Mutator
+from tests.system.one_hot import Federation
+from tests.system.proxy import Proxy, Weather
+
+pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("short_delays")]
+PATIENCE = 40.0
+DAY = 86400.0
+
+
+class Processes:
+    """A broker, an aggregator and agents, each a process of its own."""
+
+    def __init__(self, federation: Federation, directory: Path, server: ForkServer, *broker_lines: str) -> None:
+        self.federation, self.directory, self._server = federation, directory, server
+        self.broker = Mosquitto("debian", broker_lines)
+        self.url = self.broker.start("mosquitto")
+        self.options: list[str] = []
+        (directory / "task.toml").write_text(to_toml(federation.task().table()))
+        (directory / "policy.toml").write_text('epsilon = 1000.0\nunproven = ["none"]\n')
+        for k, name in enumerate(federation.names()):
+            records = (federation.record(k, i).x for i in range(federation.stock))
+            (directory / f"{name}.jsonl").write_text("".join(json.dumps(x) + "\n" for x in records))
+        self.sent: dict[str, dict[str, set[bytes]]] = {name: {} for name in federation.names()}
+        self._listener = Connection(Broker.parse(self.url), "listener", [topic("one-hot", "report", "+")], self._heard)
+        self.until(lambda: self._listener.up, "the listener does not connect")
+        self.children: list[Child] = []
+
+    def _heard(self, message: object) -> None:
+        raw, device = bytes(message.payload), message.topic.rpartition("/")[2]  # type: ignore[attr-defined]
+        try:
+            report = decode(raw, "report")
+        except MessageError:
+            return
+        assert isinstance(report, Report)
+        if device in self.sent and device == report.device:
+            self.sent[device].setdefault(report.stage, set()).add(raw)
+
+    def listener_publishes(self, where: str, payload: bytes, retain: bool = False) -> None:
+        """A message of somebody else."""
+        self._listener.publish(where, payload, retain)
+        self._listener.step(time.monotonic())
+
+    def until(self, true: Callable[[], bool], what: str, *children: Child) -> None:
+        """Listen until something is so; else say what is not, and what these processes have said."""
+        deadline = time.monotonic() + PATIENCE
+        while not true():
+            assert time.monotonic() < deadline, "\n".join([what, *(child.said()[-2000:] for child in children)])
+            self._listener.step(time.monotonic())
+            time.sleep(0.005)
+
+    def aggregator(self, url: str = "", **options: object) -> Child:
+        """Start the aggregator."""
+        child = self._server.start(
+            "serve", self.directory / "aggregator.log", task=str(self.directory / "task.toml"), url=url or self.url,
+            store=str(self.directory / "store.db"), **options,
+        )  # fmt: skip
+        self.children.append(child)
+        return child
+
+    def arguments(self, name: str, url: str = "") -> list[str]:
+        """Of `fsir-agent`."""
+        return [
+            "run", "--broker", url or self.url, "--task", "one-hot", "--device", name, "--source",
+            f"jsonl:{self.directory / name}.jsonl", "--state", str(self.directory / name), "--policy",
+            str(self.directory / "policy.toml"), "--output", str(self.directory / "served"), "--save-every", "0.05",
+            "--once", *self.options,
+        ]  # fmt: skip
+
+    def agent(self, name: str, url: str = "", **options: object) -> Child:
+        """Start an agent."""
+        child = self._server.start(
+            "agent", self.directory / f"{name}.log", arguments=self.arguments(name, url), **options
+        )
+        self.children.append(child)
+        return child
+
+    def finish(self, url: str = "", **options: object) -> list[str]:
+        """Start everything, wait until all agents have ended well; what is wrong then."""
+        server = self.aggregator(url, **options)
+        agents = [self.agent(name, url) for name in self.federation.names()]
+        for agent in agents:
+            self.until(lambda agent=agent: agent.poll() is not None, "an agent does not end", agent, server)
+            assert agent.poll() == 0, agent.said()
+        server.kill()
+        accounts = [
+            Account(k, name, self.directory / name, self.sent[name]) for k, name in enumerate(self.federation.names())
+        ]
+        return audit(self.federation, self.directory / "store.db", accounts)
+
+    def close(self) -> None:
+        """Leave nothing behind."""
+        for child in self.children:
+            child.kill()
+        self._listener.close()
+        self.broker.close()
+
+
+@pytest.fixture
+def processes(tmp_path: Path, forkserver: ForkServer) -> Iterator[Processes]:
+    made = Processes(Federation(2, 8, 4, "fresh"), tmp_path, forkserver)
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("point", points.AGENT)
+def test_an_agent_that_is_killed_anywhere_reports_once(point, times, processes):
+    server = processes.aggregator()
+    helper = processes.agent("device-1")
+    agent = processes.agent("device-0", kill=(point, times))
+    # Some points come only once; then the agent just ends well.
+    processes.until(lambda: agent.poll() is not None, "neither killed nor done", agent)
+    assert agent.poll() in (-signal.SIGKILL, 0), agent.said()
+    if times == 1:
+        assert agent.poll() == -signal.SIGKILL
+    helper.kill()
+    server.kill()
+    assert processes.finish() == []
+
+
+@pytest.mark.parametrize("times", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("point", points.AGGREGATOR)
+def test_an_aggregator_that_is_killed_anywhere_counts_once(point, times, processes):
+    server = processes.aggregator(kill=(point, times))
+    agents = [processes.agent(name) for name in processes.federation.names()]
+    done = lambda: server.poll() is not None or all(agent.poll() is not None for agent in agents)  # noqa: E731
+    processes.until(done, "neither killed nor done")
+    if times == 1:
+        assert server.poll() == -signal.SIGKILL
+    for child in [*agents, server]:
+        child.kill()
+    assert processes.finish() == []
+
+
+@pytest.mark.parametrize("clock", [-400 * DAY, 400 * DAY])
+def test_a_clock_that_jumps_between_two_lives_changes_nothing(clock, tmp_path, forkserver):
+    world = Processes(Federation(2, 4, 4, max_delay=0.3), tmp_path, forkserver)
+    try:
+        server = world.aggregator(clock=clock)
+        agent = world.agent("device-0", clock=clock, kill=("report written", 1))
+        world.until(lambda: agent.poll() is not None, "the agent was not killed")
+        server.kill()
+        assert world.finish() == []
+    finally:
+        world.close()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(10))
+def test_processes_that_are_killed_at_random_lose_and_double_nothing(seed, processes):
+    rng = random.Random(seed)
+    running: dict[str, Child] = {}
+    for _ in range(30):
+        name = rng.choice(["aggregator", *processes.federation.names()])
+        if name not in running or running[name].poll() is not None:
+            running[name] = processes.aggregator() if name == "aggregator" else processes.agent(name)
+        elif rng.random() < 0.5:
+            running[name].kill()
+        pause = time.monotonic() + rng.choice((0.0, 0.02, 0.05, 0.1))
+        processes.until(lambda pause=pause: time.monotonic() > pause, "")
+    for child in running.values():
+        child.kill()
+    assert processes.finish() == []
+
+
+def test_hostile_bytes_on_the_wire_stop_nobody(processes):
+    """What is on the topics of the server is refused by the agents, what is on those of others by the aggregator."""
+    rng = random.Random(5)
+    honest = [processes.federation.task().encode()]
+    mutator = Mutator(rng, honest, 100_000)
+    server = processes.aggregator()
+    agent = processes.agent("device-1")
+    processes.until(lambda: "report made" in agent.said(), "the agent makes no report")
+    task = processes.federation.task()
+    places = [*(topic(task.name, kind) for kind in ("active", "subspace")), topic(task.name, "report", "stranger")]
+    for _ in range(400):
+        processes.listener_publishes(rng.choice(places), mutator.payload(), rng.random() < 0.5)
+    processes.listener_publishes(topic(task.name, "report", "stranger"), bytes(LIMITS["report"] + 1))
+    processes.listener_publishes(topic(task.name, "report", "another"), b"\x00")
+    processes.until(lambda: "another" in receipts(processes), "the aggregator answers nobody any more")
+    assert server.poll() is None, server.said()
+    assert agent.poll() is None, agent.said()
+    server.kill()
+    agent.kill()
+    for place in places[:2]:
+        processes.listener_publishes(place, b"", True)
+    assert processes.finish() == []
+
+
+def receipts(processes: Processes) -> set[str]:
+    """Devices that have got a receipt."""
+    found: set[str] = set()
+    where = topic("one-hot", "receipt", "+")
+    reader = Connection(
+        Broker.parse(processes.url), "receipts", [where], lambda m: found.add(m.topic.rpartition("/")[2])
+    )
+    end = time.monotonic() + 0.4
+    while time.monotonic() < end:
+        reader.step(time.monotonic())
+        time.sleep(0.01)
+    reader.close()
+    return found
+
+
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="NOT TESTED: openssl is not on PATH")
+def test_bytes_that_change_on_their_way_are_noticed_by_tls(tmp_path, forkserver):
+    """Any byte of the stream, in both directions: the connection breaks, and is made again until all has passed."""
+    certificate, key = tmp_path / "server.crt", tmp_path / "server.key"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
+         "-subj", "/CN=test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", str(key), "-out", str(certificate)],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    port = free_port()
+    lines = (f"listener {port} 127.0.0.1", f"certfile {certificate}", f"keyfile {key}")
+    world = Processes(Federation(3, 4, 4), tmp_path, forkserver, *lines)
+    proxy = Proxy(port, random.Random(3))
+    proxy.weather = Weather(corrupt=0.08)
+    proxy.run()
+    world.options = ["--ca", str(certificate)]
+    try:
+        assert world.finish(f"mqtts://127.0.0.1:{proxy.port}", ca=str(certificate)) == []
+        assert proxy.damaged
+    finally:
+        world.close()
+        proxy.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@pytest.mark.slow
+def test_the_commands_as_users_start_them(processes):
+    """The same without any shortcut: two interpreters, no changed delays; the agent is killed once in between."""
+    store, task = f"sqlite:{processes.directory / 'store.db'}", str(processes.directory / "task.toml")
+    serve = [sys.executable, "-m", "aggregator", "serve", "--task", task, "--broker", processes.url, "--store", store]
+    with (processes.directory / "log").open("wb") as log:
+        started = [subprocess.Popen(serve, stderr=log, stdout=log)]
+        try:
+            for name in processes.federation.names():
+                command = [sys.executable, "-m", "edge_agent.cli", *processes.arguments(name)]
+                victim = subprocess.Popen(command, stderr=log, stdout=log)
+                time.sleep(1.5)
+                victim.kill()
+                victim.wait()
+                started.append(subprocess.Popen(command, stderr=log, stdout=log))
+            for agent in started[1:]:
+                processes.until(lambda agent=agent: agent.poll() is not None, "an agent does not end")
+                assert agent.returncode == 0
+        finally:
+            for process in started:
+                process.terminate()
+                process.wait(20)
+    assert processes.finish() == []
