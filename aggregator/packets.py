@@ -2,7 +2,7 @@
 
 paho makes the connection (`aggregator.connection`), then these do the talking. Measured: to receive a report through
 paho takes 40 us with version 5, to acknowledge it 8 and to send its receipt 20, because each packet is read in four
-pieces, queued, locked and sent on its own. All the work on a report takes less. Here the three take 5 us together.
+pieces, queued, locked and sent on its own. All the work on a report takes less. Here the three take 3 us together.
 """
 
 from __future__ import annotations

@@ -23,6 +23,7 @@ LOG = logging.getLogger("fsir.aggregator")
 WINDOW = 10  # messages at QoS 1 that the broker may still have to confirm; version 5 brokers allow 20 or more
 PIECE = 2**16  # bytes read at a time
 PATIENCE = 60.0  # seconds with a broker that takes nothing
+_TAKEN_OVER = 142
 
 Deliver = Callable[[str, bytes, int], None]  # topic, payload, number (0: nothing to acknowledge)
 
@@ -92,8 +93,9 @@ class Wire:
             self._unconfirmed.discard(int.from_bytes(body[:2], "big"))
             self._publish_more()
         if kind == packets.DISCONNECT:
-            reason = f", reason {body[0]}" if body else ""
-            raise ConnectionLostError(f"{self._name}: the broker says good-bye{reason}")
+            reason = body[0] if body else 0
+            hint = "; another program uses our client id, give each its own" if reason == _TAKEN_OVER else ""
+            raise ConnectionLostError(f"{self._name}: the broker says good-bye, reason {reason}{hint}")
         if kind in (packets.PUBACK, packets.SUBACK) and (codes := packets.failures(kind, body, self.version)):
             what = "publish" if kind == packets.PUBACK else "subscribe"
             LOG.error("%s: we may not %s (reason %d); check the broker's access list", self._name, what, codes[0])

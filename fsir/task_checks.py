@@ -29,7 +29,7 @@ def read_task(table: Mapping[str, Any]) -> Task:
     features = _features(top.section("features"))
     response = _response(top.section("response"))
     part = top.section("clip")
-    clip = Clip(part.number("truncate", least=1e-6, to=1e6), part.number("norm", above=0, to=1e9))
+    clip = Clip(part.number("truncate", least=1e-6, to=1e6), part.number("norm", least=1e-6, to=1e9))
     part.done()
     widest = clip.truncate * len(features.names) ** 0.5
     if clip.norm > widest * (1 + 1e-9):
@@ -121,8 +121,8 @@ def _screening(part: Table, features: Features, response: Response) -> Screening
         code=part.choice("code", "slices", codes),
         quorum=part.whole("quorum", 1, low=1),
         wait_seconds=part.number("wait_seconds", 0.0, least=0),
-        final_norm=part.number("final_norm", None, above=0, to=1e9),
-        final_norm_factor=part.number("final_norm_factor", None, above=0, to=1e6),
+        final_norm=part.number("final_norm", None, least=1e-6, to=1e9),
+        final_norm_factor=part.number("final_norm_factor", None, least=1e-6, to=1e6),
     )
     part.done()
     if (screening.final_norm is None) == (screening.final_norm_factor is None):

@@ -11,6 +11,7 @@ from sim_devices import commands
 from sim_devices.audit import cli as audit_cli
 from sim_devices.datasets.models import MODELS
 from sim_devices.experiments import cli as experiments_cli
+from sim_devices.poison import cli as poison_cli
 
 _EPILOG = """\
 examples:
@@ -62,6 +63,7 @@ def _parser() -> argparse.ArgumentParser:
     fetch.set_defaults(run=commands.fetch)
     experiments_cli.add_parsers(subparsers)
     audit_cli.add_parsers(subparsers)
+    poison_cli.add_parsers(subparsers)
     return parser
 
 

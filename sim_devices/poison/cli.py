@@ -31,7 +31,10 @@ def add_parsers(subparsers: Any) -> None:
     parser.add_argument("--devices", type=int, default=30, metavar="K", help="liars included (default %(default)s)")
     parser.add_argument("--records", type=int, default=1000, metavar="N", help="of each (default %(default)s)")
     parser.add_argument("--epsilon", type=float, default=1.0, help="at delta 1e-6 (default %(default)s)")
-    parser.add_argument("--spread", type=float, default=0.0, metavar="SD", help="how much devices differ (default 0)")
+    parser.add_argument("--spread", type=float, default=0.0, metavar="SD", help="how far devices are apart (default 0)")
+    parser.add_argument(
+        "--lacking", type=float, default=0.0, metavar="SHARE", help="of the slices, on each device (default 0)"
+    )
     parser.add_argument(
         "--liars", type=float, nargs="+", default=_SHARES, metavar="SHARE", help="(default 0.01 0.02 0.05 0.1 0.2)"
     )
@@ -52,7 +55,12 @@ def run(options: argparse.Namespace) -> int:
         raise FsirError(f"--liars {options.liars}: each share must lie between 0 and 0.5")
     if min(options.devices, options.records, options.plans, options.tries) < 2:
         raise FsirError("--devices, --records, --plans and --tries must be at least 2")
-    setting = Setting(options.model, options.devices, options.records, 10, options.epsilon, spread=options.spread)
+    if not 0.0 <= options.lacking <= 0.5:
+        raise FsirError(f"--lacking {options.lacking}: the share must lie between 0 and 0.5")
+    setting = Setting(
+        options.model, options.devices, options.records, 10, options.epsilon, spread=options.spread,
+        lacking=options.lacking,
+    )  # fmt: skip
     measurement = Measurement(setting, options.seed, options.plans, options.tries)
     rows: list[dict[str, Any]] = []
     if not options.json:

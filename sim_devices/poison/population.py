@@ -27,6 +27,7 @@ class Setting:
     epsilon: float = 1.0
     delta: float = 1e-6
     spread: float = 0.0  # every device's records are shifted by its own normal vector of this standard deviation
+    lacking: float = 0.0  # share of the slices from which a device has no records, chosen for each at random
 
     @property
     def d(self) -> int:
@@ -80,11 +81,21 @@ class Population:
 
     def _exact(self, truth: Array, rng: np.random.Generator) -> Array:
         s = self.setting
-        X, y = simulate(s.model, s.n, s.p, "low", rng, basis=truth)
+        X, slices = self._records(truth, rng)
         X = X + s.spread * rng.standard_normal(s.p)
         K = self._quantiser.clipped(self._quantiser.truncated(X))
         one_hot = np.zeros((s.n, slice_count(s.model)))
-        one_hot[np.arange(s.n), np.searchsorted(self._cuts, y, side="left")] = 1.0
+        one_hot[np.arange(s.n), slices] = 1.0
         second = K.T @ K
         parts = ((K.T @ one_hot).reshape(-1), one_hot.sum(axis=0), np.diagonal(second))
         return np.concatenate([*parts, second[np.triu_indices(s.p, 1)]])
+
+    def _records(self, truth: Array, rng: np.random.Generator) -> tuple[Array, NDArray[np.int64]]:
+        """The records of one device and their slices."""
+        s, H = self.setting, slice_count(self.setting.model)
+        lacking = rng.permutation(H)[: int(s.lacking * H)]
+        drawn = s.n if not len(lacking) else 3 * s.n  # at most half of the slices are lacking: enough is left
+        X, y = simulate(s.model, drawn, s.p, "low", rng, basis=truth)
+        slices = np.searchsorted(self._cuts, y, side="left")
+        there = np.flatnonzero(~np.isin(slices, lacking))[: s.n]
+        return X[there], slices[there]

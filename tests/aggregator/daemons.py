@@ -48,9 +48,10 @@ class Serving:
     """A daemon in a thread, for the length of a `with` block."""
 
     def __init__(self, url: str, store: Path, task: Task, *, connect: bool = True, **options: Any) -> None:
+        broker = Broker.parse(url, ca=options.pop("ca", None))
         self._make = lambda: Daemon(
             Aggregator(SqliteStore(store), [task], worker=options.get("client_id", "test"), debounce=0.1),
-            Broker.parse(url),
+            broker,
             **options,
         )
         self._connect = connect
@@ -97,7 +98,7 @@ class Serving:
 class Devices:
     """Publishes reports for many devices, and keeps what is said to them."""
 
-    def __init__(self, url: str, task: Task) -> None:
+    def __init__(self, url: str, task: Task, ca: str | None = None) -> None:
         self.task = task
         self.answers: dict[str, messages.Receipt] = {}
         self.retained: dict[str, bytes] = {}
@@ -107,6 +108,8 @@ class Devices:
             [(messages.topic(task.name, kind), 1) for kind in ("receipt/+", "subspace", "active", "task")]
         )
         self._client.reconnect_delay_set(0.1, 0.5)
+        if ca is not None:
+            self._client.tls_set(ca)
         self._client.connect("127.0.0.1", Broker.parse(url).port)
         self._client.loop_start()
         wait_for(self._client.is_connected, "the devices' connection")

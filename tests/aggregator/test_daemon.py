@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import logging
+import os
+import pwd
+import shutil
 import signal
+import subprocess
 import threading
 from pathlib import Path
 from typing import Any
@@ -208,6 +212,29 @@ def test_a_refused_login_is_final_and_says_what_to_check(tmp_path: Path) -> None
             wait_for(lambda: serving.error, "the refusal")
         assert isinstance(serving.error, LoginRefusedError)
         assert "check user name, password" in str(serving.error)
+
+
+@needs_mosquitto
+@pytest.mark.broker
+@pytest.mark.skipif(shutil.which("openssl") is None, reason="NOT TESTED: openssl is not on PATH")
+@pytest.mark.parametrize("version", ["5", "3.1.1"])
+def test_the_same_over_tls(tmp_path: Path, version: str) -> None:
+    key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
+    command = (
+        "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    )
+    subprocess.run([*command.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
+    user = pwd.getpwuid(os.getuid()).pw_name  # started by root mosquitto would become somebody who cannot read the key
+    config = f"allow_anonymous true\nuser {user}\ncertfile {certificate}\nkeyfile {key}\n"
+    sent = reports(200)
+    with plain_mosquitto(config) as url:
+        url = url.replace("mqtt:", "mqtts:")
+        with Serving(url, tmp_path / "s.db", TASK, version=version, ca=str(certificate)):
+            devices = Devices(url, TASK, ca=str(certificate))
+            devices.send(sent)
+            devices.wait(sent)
+            devices.close()
+    check(tmp_path / "s.db", 200)
 
 
 def test_without_a_broker_it_waits_and_stops_when_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
