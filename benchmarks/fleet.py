@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 DEVICES = 5000
-BARS = {"counted / came": "== 1", "peak memory of the simulator (GB)": "< 4"}
+BARS = {"counted / came": ">= 1", "peak memory of the simulator (GB)": "< 4"}
 
 
 def run(devices: int = DEVICES) -> dict[str, float]:
