@@ -6,12 +6,9 @@ import logging
 import resource
 import sys
 import time
-from typing import Any
 
-import aggregator.cli
 import aggregator.connection
 import aggregator.daemon
-import aggregator.serve
 import edge_agent.agent
 import edge_agent.cli
 import edge_agent.connection
@@ -28,17 +25,23 @@ from tests.system import points, safeguards
 NEVER = 1e9
 
 
+SHORT = Delays(0.1, 0.4)
+# Seconds where the product has minutes: what is tested is the order of things, not the patience.
+HURRY = {
+    aggregator.daemon: {"FIRST_RETRY": 0.05, "SLOWEST_RETRY": 0.2, "IDLE_SECONDS": 0.02},
+    aggregator.connection: {"KEEPALIVE": 1, "ANSWER_SECONDS": 1.0, "FIRST_ANSWER_SECONDS": 1.0},
+    edge_agent.connection: {"KEEPALIVE": 1, "WELCOME": 1.0, "Delays": lambda **_: SHORT},
+    edge_agent.agent: {"STORAGE_PAUSE": 0.2, "Delays": lambda **_: SHORT},
+    edge_agent.run: {"LONGEST_WAIT": 0.2},
+}
+
+
 def hurry() -> None:
-    """Seconds where the product has minutes: what is tested is the order of things, not the patience."""
-    aggregator.daemon.FIRST_RETRY, aggregator.daemon.SLOWEST_RETRY = 0.05, 0.2
-    aggregator.daemon.IDLE_SECONDS = 0.02
-    aggregator.connection.KEEPALIVE = 1
-    aggregator.connection.ANSWER_SECONDS = aggregator.connection.FIRST_ANSWER_SECONDS = 1.0
-    edge_agent.connection.KEEPALIVE, edge_agent.connection.WELCOME = 1, 1.0
-    edge_agent.agent.STORAGE_PAUSE, edge_agent.agent.SETTLE = 0.2, 0.05
-    edge_agent.run.LONGEST_WAIT = 0.2
-    short = Delays(0.1, 0.4)
-    edge_agent.agent.Delays = edge_agent.connection.Delays = lambda **_: short  # type: ignore
+    """Short delays in this process."""
+    for module, changes in HURRY.items():
+        for name, value in changes.items():
+            assert hasattr(module, name), f"{module.__name__} has no {name} any more"
+            setattr(module, name, value)
 
 
 def _prepare(clock: float, room: int | None, kill: tuple[str, int] | None, broken: str | None) -> None:
@@ -78,9 +81,3 @@ def agent(
     """`fsir-agent`."""
     _prepare(clock, room, kill, broken)
     return edge_agent.cli.main(arguments)
-
-
-def command(arguments: list[str], **changes: Any) -> int:
-    """`fsir-aggregator`."""
-    _prepare(changes.get("clock", 0.0), changes.get("room"), changes.get("kill"), changes.get("broken"))
-    return aggregator.cli.main(arguments)

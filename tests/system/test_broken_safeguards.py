@@ -15,6 +15,7 @@ from tests.system.world import Setup, World
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("short_delays")]
 ON_THE_AGGREGATOR = ("no dedupe", "answer before commit")
+ATTEMPTS = 5
 
 
 def lost_receipts(world: World) -> None:
@@ -83,7 +84,13 @@ def outcome(name: str, broken: bool, tmp_path, forkserver) -> list[str]:
 def test_a_broken_safeguard_is_found_out(name, tmp_path, forkserver, monkeypatch):
     if name not in ON_THE_AGGREGATOR:
         safeguards.BROKEN[name](monkeypatch.setattr)
-    assert any(CASES[name][2] in line for line in outcome(name, True, tmp_path, forkserver))
+    # A kill may come before the broken step did its harm, on a busy machine: then the same schedule is tried again.
+    for attempt in range(ATTEMPTS):
+        directory = tmp_path / str(attempt)
+        directory.mkdir()
+        if any(CASES[name][2] in line for line in outcome(name, True, directory, forkserver)):
+            return
+    pytest.fail(f"{name}: broken, and not found out in {ATTEMPTS} runs")
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -14,7 +14,6 @@ from fsir.plausible import allowed_sizes, implausible
 from fsir.release import Totals, release
 from fsir.subspace import estimate, projection_loss
 from fsir.task import Task
-from sim_devices.datasets.models import simulate
 from sim_devices.poison.aggregation import AGGREGATIONS, GroupMedian, Plain, Trimmed
 from sim_devices.poison.attack import Admission, Search
 from sim_devices.poison.cli import add_parsers
@@ -50,11 +49,10 @@ def blocks_of(stage, row):
 def test_rows_are_reports_of_the_agents_own_arithmetic(population):
     rng = np.random.default_rng(2)
     task, truth = SETTING.task(), population.draw(rng).truth
-    X, y = simulate("I", SETTING.n, SETTING.p, "low", np.random.default_rng(3), basis=truth)
+    X, slices = population._records(truth, np.random.default_rng(3))
     moments = Moments(task, population.stage)
-    moments.learn_many(X, y)
-    same = np.random.default_rng(3)
-    exact = population._exact(truth, same)
+    moments.learn_many(X, slices.astype(float))  # the only cut is at 0.5
+    exact = population._exact(truth, np.random.default_rng(3))
     found = release(moments, _Silent()).blocks
     steps = [block.step for block in population.stage.blocks]
     for block, step, values in zip(blocks_of(population.stage, exact), steps, found, strict=True):
@@ -66,6 +64,13 @@ class _Silent:
 
     def perturb(self, values, sd, step):
         return np.floor(values / step + 0.5).astype(np.int64)
+
+
+def test_devices_may_lack_slices_and_still_have_all_their_records():
+    population = Population(Setting("III", devices=2, n=200, lacking=0.5))
+    counts = blocks_of(population.stage, population._exact(np.eye(10)[:, :2], np.random.default_rng(1)))[1]
+    assert counts.sum() == 200
+    assert (counts > 0).sum() == 4
 
 
 def test_honest_rows_pass_validation(population, draws, admission):
