@@ -51,6 +51,8 @@ def synthetic_har(options: Namespace) -> int:
     options.volunteer = "person-01" if options.volunteer == "auto" else options.volunteer
 
     def make(who: str | None) -> Scenario:
+        if sys.stderr.isatty():
+            print("inventing people, their signals and 561 features of each window ...", file=sys.stderr)
         return scenarios.synthetic_har(options.devices, options.windows, not options.six, who, options.seed)
 
     return _run_with_people(options, make, paper_first=False)
