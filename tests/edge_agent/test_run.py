@@ -21,7 +21,6 @@ from edge_agent.retry import Delays
 from edge_agent.run import Manner, Runner
 from edge_agent.state import State
 from fsir.decode import decode
-from sim_devices.broker import Broker
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.processes import DEVICE, command, end, ledger, wait_for_line, write_jsonl
 from tests.edge_agent.world import active, data
@@ -70,11 +69,11 @@ def test_sigterm_saves_and_leaves(mosquitto_url, tmp_path):
         assert state.progress("test").position.ordinal == 299
 
 
-def test_offline_it_learns_and_reports_when_the_broker_is_back(tmp_path):
+def test_offline_it_learns_and_reports_when_the_broker_is_back(mosquitto, tmp_path):
     of = task(report={"records": 200})
     source = write_jsonl(tmp_path / "data.jsonl", of, 300)
-    with Broker() as broker:
-        url = broker.start("mosquitto")
+    with mosquitto as broker:
+        url = broker.url
         with TinyAggregator(url, of):
             slow = command(url, f"jsonl:{source}", tmp_path, "--time-column", "t", "--speed", "50")
             first = subprocess.Popen(slow, stderr=subprocess.PIPE, text=True)
@@ -94,12 +93,12 @@ def test_offline_it_learns_and_reports_when_the_broker_is_back(tmp_path):
             end(second)
 
 
-def test_a_broker_that_forgets_what_it_acknowledged_gets_it_again(tmp_path):
+def test_a_broker_that_forgets_what_it_acknowledged_gets_it_again(mosquitto, tmp_path):
     """mosquitto acknowledges, is killed before it saves, and the aggregator was away: the agent repeats the bytes."""
     of = task()
     source = write_jsonl(tmp_path / "data.jsonl", of, 150)
-    with Broker() as broker:
-        url = broker.start("mosquitto")
+    with mosquitto as broker:
+        url = broker.url
         with TinyAggregator(url, of, silent=True) as deaf:
             process = subprocess.Popen(
                 command(url, f"jsonl:{source}", tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
