@@ -15,6 +15,7 @@ from aggregator.http import HttpServer, pages
 from aggregator.sqlite import open_store
 from edge_agent.connection import Broker
 from fsir.errors import FsirError
+from fsir.service import ready
 from fsir.task import Task
 
 
@@ -37,6 +38,7 @@ def serve(args: argparse.Namespace) -> int:
         gc.freeze()  # what was imported stays: the collector need not look at it with every batch
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: daemon.stop())
+        ready()
         try:
             daemon.run()
         finally:

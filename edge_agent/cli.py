@@ -104,6 +104,8 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     source.add_argument("--source-broker", metavar="URL", help="where sensors publish, if not on the task's broker")
     source.add_argument("--source-password-file", metavar="FILE", help="or the variable FSIR_SOURCE_PASSWORD")
     source.add_argument("--source-ca", metavar="FILE")
+    source.add_argument("--acc-range", type=float, metavar="G", help="full scale of the accelerometer, if not known")
+    source.add_argument("--gyro-range", type=float, metavar="RAD/S", help="and of the gyroscope")
     manner = run.add_argument_group("manner")
     manner.add_argument("--output", default="-", metavar="WHERE",
                         help="served records as JSON lines: - (standard output), a file, or unix:PATH")  # fmt: skip

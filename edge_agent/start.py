@@ -16,6 +16,7 @@ from edge_agent.run import Manner, Runner
 from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
 from edge_agent.state import State
+from fsir.service import ready
 
 
 def start(args: argparse.Namespace) -> int:
@@ -31,13 +32,14 @@ def start(args: argparse.Namespace) -> int:
     )  # fmt: skip
     options = Options(
         follow=args.follow, time_column=args.time_column, speed=args.speed, record_id=args.record_id,
-        broker=_sensors(args) or broker,
+        broker=_sensors(args) or broker, acc_range=args.acc_range, gyro_range=args.gyro_range,
     )  # fmt: skip
     with ExitStack() as leaving:
         source = leaving.enter_context(closing(open_source(args.source, options)))
         state = leaving.enter_context(closing(State(args.state, args.device)))
         output = leaving.enter_context(closing(open_output(args.output)))
         agents = [Agent(state, name, policy, feed=Feed.of(source)) for name in args.task]
+        ready()
         return Runner(agents, state, broker, source, output, Manner(args.once, args.save_every)).run()
 
 

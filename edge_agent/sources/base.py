@@ -30,11 +30,12 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record: raw values by name, and the response unless it is one of the values."""
+    """One record: raw values by name, the response unless it is one of the values, and the time that it covers."""
 
     position: Position
     x: Mapping[str, Any]
     y: Any = None
+    span: tuple[float, float] | None = None  # first and last moment, seconds since the epoch; None: not known
 
 
 @dataclass(frozen=True)
@@ -46,6 +47,8 @@ class Options:
     speed: float | None = None  # ... times this
     record_id: str | None = None  # the value that tells a repeated reading from a new one
     broker: Broker | None = None  # where the sensors publish
+    acc_range: float | None = None  # full scale of an accelerometer in g, where the source does not know it
+    gyro_range: float | None = None  # and of a gyroscope in rad/s
 
 
 class Source(Protocol):
