@@ -1,17 +1,18 @@
 """Arrival delays of eleven carriers: how far private directions are from the one without privacy.
 
-Two sets of features. `paper`: its seven variables with a public centre and scale. `public`: the same, but time in the
-air is taken less the time that the distance usually takes (8 miles a minute and 20 minutes for the ends). The map to
-the paper's variables is linear, public and invertible, so both describe the same directions; but air time and distance
-are nearly collinear, and their difference, which matters, would drown in the noise on the covariance.
+Three designs. `paper`: its seven variables with a public centre and scale, and the clip of the tables. `uncorrelated`:
+features from the flights of the five carriers that take no part, and the same clip. `rehearsed`: the clip from those
+flights, too (see `rehearsal`). The map to the paper's variables is linear, public and invertible, so all describe the
+same directions; but time in the air and distance are nearly collinear, and their difference, which matters, drowns in
+the noise on their covariance.
 
 All angles are between directions in the paper's variables, standardised by the public scale.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,93 +24,95 @@ from fsir.release import Totals, release
 from fsir.subspace import angles, estimate
 from fsir.task import Task
 from sim_devices.datasets import flights
-from sim_devices.datasets.population import Population
-from sim_devices.experiments import profiles
+from sim_devices.datasets.population import DeviceStream, Population
+from sim_devices.experiments import profiles, rehearsal
 from sim_devices.experiments.clip import clip_norm
-from sim_devices.experiments.merged_release import ExactMoments, noiseless_basis
+from sim_devices.experiments.rehearsal import Design
 
 Array = NDArray[np.float64]
 MECHANISMS = ("gaussian", "iid", "vgm")
-FEATURE_SETS = ("paper", "public")
-MILES_PER_MINUTE, GROUND_MINUTES, USUAL_DIFFERENCE = 8.0, 20.0, 15.0
-_AIR, _DISTANCE = flights.FEATURES.index("air_time"), flights.FEATURES.index("distance")
+DELTA = flights.FLIGHTS**-1.1
+SLICES = len(flights.CUTS) + 1
+Angles = dict[str, dict[str, float]]
 
 
-@dataclass(frozen=True, eq=False)
-class Geometry:
-    """Features `A x` of a flight x in the paper's variables, with public centre and scale."""
-
-    A: Array
-    centre: Array
-    scale: Array
-
-    def standardised(self, X: Array) -> Array:
-        """Flights in these features."""
-        return np.asarray((X @ self.A.T - self.centre) / self.scale)
-
-    def back(self, beta: Array) -> Array:
-        """A direction in these features as one in the paper's variables, standardised."""
-        return np.asarray(flights.SCALE[:, None] * (self.A.T @ (beta / self.scale[:, None])))
+def paper_design(_population: Population, _epsilon: float) -> Design:
+    """The paper's variables as they are."""
+    p = len(flights.FEATURES)
+    return Design(np.eye(p), np.zeros(p), clip_norm(p))
 
 
-def geometry(name: str) -> Geometry:
-    """The features `paper` or `public`."""
-    A, centre, scale = np.eye(len(flights.FEATURES)), flights.CENTRE.copy(), flights.SCALE.copy()
-    if name == "public":
-        A[_AIR, _DISTANCE] = -1.0 / MILES_PER_MINUTE
-        centre[_AIR], scale[_AIR] = GROUND_MINUTES, USUAL_DIFFERENCE
-    return Geometry(A, centre, scale)
+def uncorrelated_design(population: Population, _epsilon: float) -> Design:
+    """Features from the carriers that take no part."""
+    return Design(*rehearsal.uncorrelated(standardised(population.unseen)[0]), clip_norm(len(flights.FEATURES)))
 
 
-def flight_task(features: Geometry, epsilon: float, delta: float) -> Task:
-    """The task of the carriers: six slices, one direction, the rule for the clip as everywhere."""
-    C = clip_norm(len(flights.FEATURES))
+def rehearsed_design(population: Population, epsilon: float) -> Design:
+    """Features and clip from the carriers that take no part."""
+    start = uncorrelated_design(population, epsilon)
+    X, y = standardised(population.unseen)
+    fleet = rehearsal.Fleet(len(population.devices), flights.FLIGHTS)
+
+    def task(norm: float) -> Task:
+        return flight_task(replace(start, norm=norm), epsilon)
+
+    return replace(start, norm=rehearsal.best_clip(task, start.features(X), y, fleet))
+
+
+DESIGNS: dict[str, Callable[[Population, float], Design]] = {
+    "paper": paper_design,
+    "uncorrelated": uncorrelated_design,
+    "rehearsed": rehearsed_design,
+}
+
+
+def flight_task(design: Design, epsilon: float) -> Task:
+    """The task of the carriers: six slices, one direction."""
     return Task.from_table(
         {
             "name": "flights",
-            "features": {
-                "names": [f"f{j}" for j in range(len(flights.FEATURES))],
-                "centre": features.centre.tolist(),
-                "scale": features.scale.tolist(),
-            },
+            "features": {"names": [f"f{j}" for j in range(len(flights.FEATURES))]},
             "response": {"name": flights.RESPONSE, "cuts": list(flights.CUTS)},
-            "clip": {"truncate": C, "norm": C},
-            "privacy": {"epsilon": epsilon, "delta": delta},
+            "clip": {"truncate": design.norm, "norm": design.norm},
+            "privacy": {"epsilon": epsilon, "delta": DELTA},
             "report": {"records": flights.FLIGHTS},
             "dimension": 1,
         }
     )
 
 
+def standardised(streams: Sequence[DeviceStream]) -> tuple[Array, Array]:
+    """All flights in the paper's variables by their public scale, and their delays."""
+    X = np.vstack([stream.X for stream in streams])
+    return (X - flights.CENTRE) / flights.SCALE, np.concatenate([stream.y for stream in streams])
+
+
 def without_privacy(population: Population) -> Array:
     """The direction of all flights together: no clip, no noise."""
-    features = geometry("paper")
-    X = features.standardised(np.vstack([stream.X for stream in population.devices]))
-    slices = np.searchsorted(flights.CUTS, np.concatenate([stream.y for stream in population.devices]), side="left")
-    one_hot = np.eye(len(flights.CUTS) + 1)[slices]
-    return features.back(noiseless_basis(ExactMoments(len(X), X.T @ one_hot, one_hot.sum(axis=0), X.T @ X), 1))
+    X, y = standardised(population.devices)
+    return rehearsal.exact_direction(X, np.searchsorted(flights.CUTS, y, side="left"), SLICES)
 
 
 class Carriers:
     """The carriers' sums, accumulated once; every call releases them anew."""
 
-    def __init__(self, population: Population, features: Geometry, epsilon: float) -> None:
-        self._features, self._epsilon = features, epsilon
-        self._delta = flights.FLIGHTS**-1.1
-        self._task = flight_task(features, epsilon, self._delta)
+    def __init__(self, population: Population, design: Design, epsilon: float) -> None:
+        self._design, self._epsilon = design, epsilon
+        self._task = flight_task(design, epsilon)
         self._moments = []
         self._statistics = []
         for stream in population.devices:
+            X, y = standardised([stream])
+            features = design.features(X)
             moments = Moments(self._task, first_stage(self._task))
-            moments.learn_many(stream.X @ features.A.T, stream.y)
+            moments.learn_many(features, y)
             self._moments.append(moments)
-            X = features.standardised(stream.X)
-            slices = len(flights.CUTS) + 1
-            self._statistics.append(profiles.client_statistics(X[None], stream.y[None], 0, "stated", slices))
+            self._statistics.append(profiles.client_statistics(features[None], y[None], 0, "stated", SLICES))
 
     def direction(self, mechanism: str, seed: int) -> Array:
         """One private direction, in the paper's standardised variables."""
-        return self._features.back(self._gaussian(seed) if mechanism == "gaussian" else self._paper(mechanism, seed))
+        beta = self._gaussian(seed) if mechanism == "gaussian" else self._paper(mechanism, seed)
+        return np.asarray(self._design.A.T @ beta)
 
     def _gaussian(self, seed: int) -> Array:
         """Through the product itself: reports, their sum, the estimate. All of it costs (epsilon, delta) once."""
@@ -123,7 +126,7 @@ class Carriers:
         rng = np.random.default_rng([seed, MECHANISMS.index(mechanism)])
         M, Sigma, total = np.zeros(()), np.zeros(()), 0
         for one in self._statistics:
-            budget = (self._epsilon, self._delta, rng)
+            budget = (self._epsilon, DELTA, rng)
             if mechanism == "iid":
                 noisy = profiles.merged_iid(one, 1, "stated", *budget)
             else:
@@ -134,12 +137,12 @@ class Carriers:
         return profiles.subspace(M / total, Sigma / total, 1)
 
 
-def median_angles(population: Population, seeds: Sequence[int], epsilon: float) -> dict[str, dict[str, float]]:
-    """Median over seeds of the angle to the direction without privacy, by features and mechanism."""
+def median_angles(population: Population, designs: dict[str, Design], seeds: Sequence[int], epsilon: float) -> Angles:
+    """Median over seeds of the angle to the direction without privacy, by design and mechanism."""
     target = without_privacy(population)
-    found: dict[str, dict[str, float]] = {}
-    for name in FEATURE_SETS:
-        carriers = Carriers(population, geometry(name), epsilon)
+    found: Angles = {}
+    for name, design in designs.items():
+        carriers = Carriers(population, design, epsilon)
         found[name] = {
             mechanism: round(
                 float(np.median([angles(target, carriers.direction(mechanism, seed)).max() for seed in seeds])), 2

@@ -45,13 +45,12 @@ def clients(replications: int, seed: int, out: Path) -> dict[str, float]:
 def flights(seeds: int, seed: int, epsilon: float, out: Path) -> dict[str, Any]:
     """Arrival delay against the first direction, and the median angles to the direction without privacy."""
     population = flight_data.flights(seed)
-    found = airline.median_angles(population, range(seeds), epsilon)
-    features = airline.geometry("public")
-    carriers = airline.Carriers(population, features, epsilon)
+    designs = {name: design(population, epsilon) for name, design in airline.DESIGNS.items()}
+    found = airline.median_angles(population, designs, range(seeds), epsilon)
+    carriers = airline.Carriers(population, designs["rehearsed"], epsilon)
     target = airline.without_privacy(population)
     directions = {"none": target} | {name: carriers.direction(name, 0) for name in airline.MECHANISMS}
-    X = airline.geometry("paper").standardised(np.vstack([stream.X for stream in population.devices]))
-    y = np.concatenate([stream.y for stream in population.devices])
+    X, y = airline.standardised(population.devices)
     chosen = np.random.default_rng(seed).permutation(len(y))[:_SHOWN_FLIGHTS]
     figure, axes = _canvas(len(directions))
     for axis, (name, beta) in zip(axes, directions.items(), strict=True):
@@ -60,7 +59,10 @@ def flights(seeds: int, seed: int, epsilon: float, out: Path) -> dict[str, Any]:
         axis.set(title=_LABELS[name], xlabel="first direction")
     axes[0].set_ylabel("arrival delay, minutes")
     _save(figure, out / "flights.png")
-    return {"epsilon": epsilon, "seeds": seeds, "median_angle_degrees": found, "caveats": list(population.caveats)}
+    clips = {name: round(design.norm, 2) for name, design in designs.items()}
+    return {"epsilon": epsilon, "seeds": seeds, "median_angle_degrees": found, "clip": clips,
+            "smallest_eigenvalue": round(float(np.linalg.eigvalsh(np.cov(X.T))[0]), 3),
+            "caveats": list(population.caveats)}  # fmt: skip
 
 
 def _draw(panels: Sequence[tuple[str, list[Point]]], across: str, label: str, path: Path) -> None:

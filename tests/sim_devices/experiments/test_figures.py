@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import csv
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from fsir.subspace import angles
-from sim_devices.datasets.flights import FEATURES, SCALE, flights
-from sim_devices.experiments import airline, curves, figures
+from sim_devices.datasets.flights import CUTS, flights
+from sim_devices.datasets.population import Population
+from sim_devices.experiments import airline, curves, figures, rehearsal
 
 
 def test_the_cost_of_privacy_falls_with_n(tmp_path, monkeypatch):
@@ -29,21 +31,33 @@ def test_more_clients_help(tmp_path, monkeypatch):
         assert found[f"n500_{name}_K50"] < found[f"n500_{name}_K2"]
 
 
-def test_directions_come_back_to_the_papers_variables():
-    """A direction means the same number for every flight, in whatever features it was found."""
-    rng = np.random.default_rng(1)
-    X, beta = rng.standard_normal((20, len(FEATURES))), rng.standard_normal((len(FEATURES), 1))
-    for name in airline.FEATURE_SETS:
-        features = airline.geometry(name)
-        there = features.standardised(X) @ beta
-        here = (X / SCALE) @ features.back(beta)
-        np.testing.assert_allclose(there - there[0], here - here[0], atol=1e-9)
+@pytest.fixture(scope="module")
+def carriers() -> Population:
+    return flights(1)
+
+
+@pytest.mark.parametrize("name", airline.DESIGNS)
+def test_directions_come_back_to_the_papers_variables(name, carriers):
+    """Without noise and clip every design finds the direction that is there without privacy."""
+    design = replace(airline.DESIGNS[name](carriers, 1.0), norm=1e3)
+    X, y = airline.standardised(carriers.devices)
+    slices = np.searchsorted(CUTS, y, side="left")
+    found = design.A.T @ rehearsal.exact_direction(design.features(X), slices, airline.SLICES)
+    assert angles(airline.without_privacy(carriers), found).max() < 1e-4
+
+
+def test_a_design_looks_at_nobody_who_takes_part(carriers):
+    strangers = tuple(replace(stream, X=-3.0 * stream.X, y=stream.y[::-1]) for stream in carriers.devices)
+    for make in airline.DESIGNS.values():
+        one, other = make(carriers, 1.0), make(replace(carriers, devices=strangers), 1.0)
+        np.testing.assert_array_equal(one.A, other.A)
+        np.testing.assert_array_equal(one.centre, other.centre)
+        assert one.norm == other.norm
 
 
 @pytest.mark.slow
-def test_the_private_direction_of_the_flights_is_near_the_open_one():
-    population = flights(1)
-    target = airline.without_privacy(population)
-    carriers = airline.Carriers(population, airline.geometry("public"), 1.0)
-    found = [float(angles(target, carriers.direction("gaussian", seed)).max()) for seed in range(20)]
+def test_the_private_direction_of_the_flights_is_near_the_open_one(carriers):
+    target = airline.without_privacy(carriers)
+    private = airline.Carriers(carriers, airline.rehearsed_design(carriers, 1.0), 1.0)
+    found = [float(angles(target, private.direction("gaussian", seed)).max()) for seed in range(20)]
     assert np.median(found) < 10.0
