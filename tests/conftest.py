@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from sim_devices.broker import Broker, find_mosquitto
+from sim_devices.broker import Broker
+from tests.needs import need, not_tested
 
 REAL_DATA = ("uci_har/har_full561.npz", "uci_har/har_inertial.npz", "uci_layout", "hapt/hapt_raw.npz", "bodyfat.csv")
-IN_CI = os.environ.get("CI", "").lower() == "true"
 
 
 @pytest.fixture(scope="session")
@@ -23,18 +23,15 @@ def data_dir() -> Path:
         pytest.skip(f"NOT TESTED on real data: there is no folder {folder}; set FSIR_DATA to where the data sets are")
     missing = [name for name in REAL_DATA if not (folder / name).is_file()]
     if missing:
-        message = f"the data folder {folder} lacks {', '.join(missing)}: complete it, or set FSIR_DATA to another"
         # Someone set this machine up to test on real data: a hole in it must not pass as a skip.
-        (pytest.fail if IN_CI else pytest.skip)(f"NOT TESTED on real data: {message}")
+        not_tested(f"the data folder {folder} lacks {', '.join(missing)}: complete it, or set FSIR_DATA to another")
     return folder
 
 
 @pytest.fixture
 def mosquitto() -> Iterator[Broker]:
     """A mosquitto of this test alone, on a free loopback port, with a memory that `restart` keeps."""
-    if find_mosquitto() is None:
-        message = "NOT TESTED on a real broker: mosquitto is not on PATH (apt install mosquitto)"
-        (pytest.fail if IN_CI else pytest.skip)(message)
+    need("mosquitto")
     with Broker() as broker:
         broker.start("mosquitto")
         yield broker

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.tools import Authority, ShippedBroker, need
+from tests.deploy.tools import Authority, ShippedBroker
+from tests.needs import need
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,8 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from tests.deploy.tools import need, not_tested, run
+from tests.deploy.tools import run
+from tests.needs import need, not_tested
 
 HERE = Path(__file__).resolve().parent
 BOOT_SECONDS = 60.0

@@ -13,7 +13,8 @@ from aggregator.connection import RECEIVE_MAXIMUM
 from edge_agent.policy import Policy
 from fsir.messages import LIMITS, PREFIX
 from fsir.task import Task
-from tests.deploy.tools import DEPLOY, ROOT, find, need, run
+from tests.deploy.tools import DEPLOY, ROOT, run
+from tests.needs import find, need
 
 UNITS = ("fsir-agent@.service", "fsir-aggregator.service")
 WORST_EXPOSURE = 3.0

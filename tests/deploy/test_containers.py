@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.deploy.tools import DEPLOY, ROOT, need, run
+from tests.deploy.tools import DEPLOY, ROOT, run
+from tests.needs import need
 
 DOCKER = DEPLOY / "docker"
 

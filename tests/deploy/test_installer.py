@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.deploy.tools import ROOT, Authority, clone, need, not_tested, run
+from tests.deploy.tools import ROOT, Authority, clone, run
+from tests.needs import need, not_tested
 
 PRETEND = {"id": "0", "getconf": "64", "dpkg": "arm64"}
 

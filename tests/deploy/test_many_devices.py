@@ -15,7 +15,8 @@ from fsir.messages import topic
 from fsir.toml import to_toml
 from tests.aggregator.federations import make_task, report
 from tests.deploy.small_clients import SmallClient, contexts, join_all
-from tests.deploy.tools import Authority, ShippedBroker, find, need, not_tested, run
+from tests.deploy.tools import Authority, ShippedBroker, run
+from tests.needs import find, need, not_tested
 
 DEVICES = 5000
 DESCRIPTORS = 20000  # LimitNOFILE of the shipped drop-in

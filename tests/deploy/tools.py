@@ -12,27 +12,10 @@ import tarfile
 import time
 from pathlib import Path
 
-import pytest
+from tests.needs import find
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
-IN_CI = os.environ.get("CI", "").lower() == "true"
-
-
-def find(program: str) -> str | None:
-    """Where a program is: on PATH, beside the Python that runs the tests, or where Debian keeps the administrator's."""
-    places = (os.environ.get("PATH", ""), str(Path(sys.executable).parent), "/usr/sbin")
-    return shutil.which(program, path=os.pathsep.join(places))
-
-
-def need(*programs: str) -> None:
-    """Skip loudly without these programs; a machine that tests for all may not skip."""
-    if missing := [name for name in programs if find(name) is None]:
-        not_tested(f"{', '.join(missing)} is not on PATH")
-
-
-def not_tested(why: str) -> None:
-    (pytest.fail if IN_CI else pytest.skip)(f"NOT TESTED, the deployment: {why}")
 
 
 def run(*command: object, status: int | None = 0, **options: object) -> subprocess.CompletedProcess[str]:

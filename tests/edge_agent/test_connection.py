@@ -17,7 +17,7 @@ import pytest
 from edge_agent.connection import LARGEST, Broker, Connection
 from edge_agent.errors import ConnectionSettingsError, LoginRefusedError
 from edge_agent.retry import Delays
-from sim_devices.broker import find_mosquitto
+from tests.needs import find, need
 
 QUICK = Delays(first=0.05, longest=0.2)
 
@@ -161,9 +161,8 @@ def test_a_broker_that_accepts_and_then_says_nothing():
 @pytest.fixture
 def locked_broker(tmp_path):
     """A mosquitto that wants a password."""
-    program = find_mosquitto()
-    if program is None:
-        pytest.skip("NOT TESTED on a real broker: mosquitto is not on PATH")
+    need("mosquitto")
+    program = find("mosquitto")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import os
 import pwd
-import shutil
 import socket
 import subprocess
 import time
@@ -15,7 +14,7 @@ import pytest
 
 from edge_agent.connection import Broker, Connection
 from edge_agent.retry import Delays
-from sim_devices.broker import find_mosquitto
+from tests.needs import find, need
 
 pytestmark = pytest.mark.broker
 
@@ -41,9 +40,8 @@ def answers(port: int) -> bool:
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory):
     """A mosquitto that speaks TLS only, and lets in only those who show a certificate of its authority."""
-    program = find_mosquitto()
-    if program is None or shutil.which("openssl") is None:
-        pytest.skip("NOT TESTED with TLS: mosquitto or openssl is not on PATH")
+    need("mosquitto", "openssl")
+    program = find("mosquitto")
     folder = tmp_path_factory.mktemp("tls")
     for authority in ("ca", "other"):
         openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={authority}",

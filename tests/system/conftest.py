@@ -9,17 +9,14 @@ import pytest
 
 import edge_agent.agent
 import edge_agent.connection
-from sim_devices.broker import find_mosquitto
-from tests.conftest import IN_CI
+from tests.needs import need
 from tests.system.forkserver import ForkServer
 
 
 @pytest.fixture(scope="session")
 def forkserver() -> Iterator[ForkServer]:
     """Starts processes of the product in milliseconds."""
-    if find_mosquitto() is None:
-        message = "NOT TESTED on a real broker: mosquitto is not on PATH (apt install mosquitto)"
-        (pytest.fail if IN_CI else pytest.skip)(message)
+    need("mosquitto")
     server = ForkServer()
     yield server
     server.close()
