@@ -24,6 +24,7 @@ from collections.abc import Sequence
 from aggregator import counting, intake
 from aggregator.estimating import Estimating, Estimation
 from aggregator.federation import Federation
+from aggregator.gathering import gather
 from aggregator.intake import Arrival
 from aggregator.publication import Publication
 from aggregator.reasons import Refusal
@@ -31,7 +32,7 @@ from aggregator.store import PublishedRow, RefusedRow, Store, StoreBusyError, St
 from fsir import messages
 from fsir.errors import AccumulatorError
 from fsir.plan import SCREENING
-from fsir.task import Task
+from fsir.task import TRIMMED, Task
 
 LOG = logging.getLogger("fsir.aggregator")
 
@@ -182,8 +183,12 @@ class Aggregator:
         if not self._due(federation, now) or self.store.published(federation.key, "active") is not None:
             return []
         row = self.store.totals(federation.key, SCREENING)
-        chosen = federation.choose(row)
+        if row.devices < 1.125 * federation.fruitless:
+            return []  # opening all reports again with every batch would slow the intake down
+        votes = federation.layouts[SCREENING].votes
+        chosen = federation.choose(row, None if votes else gather(self.store, federation, SCREENING))
         if chosen is None:
+            federation.fruitless = row.devices if federation.task.aggregation == TRIMMED else 0
             LOG.warning("task %r: no feature stands out among %d screening reports", federation.name, row.devices)
             return []
         body = messages.encode(chosen)
@@ -199,6 +204,8 @@ class Aggregator:
         for job in self.jobs(now, force=force):
             try:
                 result = job.run()
+            except StoreBusyError as error:
+                LOG.error("the store cannot be read (%s); trying again", error)
             except Exception:  # an estimate that fails must not stop the intake
                 self.estimating.failed(job)
             else:

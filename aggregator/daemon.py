@@ -184,6 +184,9 @@ class Daemon:
                 self._running.remove((job, future))
                 try:
                     result = future.result()
+                except StoreBusyError as error:
+                    LOG.error("the store cannot be read (%s); trying again", error)
+                    continue
                 except Exception:  # an estimate that fails must not stop the intake
                     self.aggregator.estimating.failed(job)
                     continue

@@ -11,7 +11,7 @@ from aggregator.store import TotalsRow
 from fsir import messages, screening
 from fsir.decode import decode
 from fsir.errors import AccumulatorError, TaskError
-from fsir.plan import FINAL, SCREENING, Stage, final_stage, first_stage
+from fsir.plan import FINAL, Stage, final_stage, first_stage
 from fsir.plausible import Plausibility, allowed_sizes
 from fsir.release import Totals
 from fsir.task import Task
@@ -60,6 +60,7 @@ class Federation:
         self.records = allowed_sizes(task)
         self.first = first_stage(task).name  # the stage that an unreadable report most likely meant
         self.active: bytes | None = None  # the message, once it is pinned
+        self.fruitless = 0  # devices whose trimmed screening reports gave no active set
         self.layouts: dict[str, Layout] = {}
         by_votes = task.screening is not None and task.screening.method == "votes"
         self.layouts[self.first] = Layout.of(first_stage(task), by_votes)
@@ -90,12 +91,12 @@ class Federation:
             start += len(block)
         return totals
 
-    def choose(self, row: TotalsRow) -> messages.Active | None:
-        """The active set that the merged screening reports give; None while nothing stands out."""
+    def choose(self, row: TotalsRow, totals: Totals | None) -> messages.Active | None:
+        """The active set from merged sums (`totals`) or, without them, votes (`row`); None while nothing stands out."""
         rule = self.task.screening
         assert rule is not None
-        if not self.layouts[SCREENING].votes:
-            chosen = screening.select(rule, self.totals(row, SCREENING))
+        if totals is not None:
+            chosen = screening.select(rule, totals)
         else:
             tally = np.frombuffer(row.values, "<i8")
             chosen = screening.majority(tally, row.devices)

@@ -7,11 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
+from fsir import aggregation
 from fsir.codec import pack
 from fsir.plan import Stage, final_stage
 from fsir.release import Totals
 from fsir.subspace import estimate, projection_loss
-from fsir.task import Task
+from fsir.task import TRIMMED, Task
 
 _FEDERATIONS = 3  # to average over
 
@@ -33,32 +34,36 @@ def expected_error(task: Task, n: int, devices: int, share: float) -> float:
     stage = last_stage(task)
     d = min(task.dimension or 1, stage.p, stage.slices - 1)
     fixed = replace(task, dimension=d)
+    inflation = aggregation.inflation(devices) if task.aggregation == TRIMMED else 1.0
     rng = np.random.default_rng(1)
     losses = []
     for _ in range(_FEDERATIONS):
         U = np.linalg.qr(rng.normal(size=(stage.p, d)))[0]
-        totals = _invent(stage, n, devices, share, U, rng)
+        totals = _invent(stage, n, devices, share, U, rng, inflation)
         losses.append(projection_loss(estimate(fixed, totals).basis, U))
     return float(np.mean(losses))
 
 
-def _invent(stage: Stage, n: int, devices: int, share: float, U: np.ndarray, rng: np.random.Generator) -> Totals:
+def _invent(
+    stage: Stage, n: int, devices: int, share: float, U: np.ndarray, rng: np.random.Generator, inflation: float
+) -> Totals:
     p, H, N, d = stage.p, stage.slices, n * devices, U.shape[1]
+    more = math.sqrt(inflation)  # trimming raises all noise
     variance = min(1.0, stage.norm**2 / p)
     contrasts = np.linalg.qr(np.column_stack([np.ones(H), rng.normal(size=(H, d))]))[0][:, 1:]
     M = math.sqrt(variance * share / H) * U @ contrasts.T
-    sampling = math.sqrt(variance * N / H)
-    upper = rng.normal(0.0, variance * math.sqrt(N), p * (p - 1) // 2)
+    sampling = more * math.sqrt(variance * N / H)
+    upper = rng.normal(0.0, more * variance * math.sqrt(N), p * (p - 1) // 2)
     exact = {
         "sums": (N * M + sampling * rng.normal(size=(p, H))).reshape(-1),
         "counts": np.full(H, N / H),
-        "diagonal": N * variance * (1.0 + math.sqrt(2.0 / N) * rng.normal(size=p)),
+        "diagonal": N * variance * (1.0 + more * math.sqrt(2.0 / N) * rng.normal(size=p)),
         "off_diagonal": upper,
     }
     totals = Totals(stage)
-    totals.n, totals.devices = N, devices
+    totals.n, totals.devices, totals.inflation = N, devices, inflation
     for block, total in zip(stage.blocks, totals.blocks, strict=True):
-        noise = block.sd * math.sqrt(devices) * rng.normal(size=block.size)
+        noise = more * block.sd * math.sqrt(devices) * rng.normal(size=block.size)
         total[...] = np.rint((exact[block.name] + noise) / block.worth).astype(np.int64)
     return totals
 

@@ -58,6 +58,7 @@ class SqliteStore:
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         if not create and not Path(path).is_file():
             raise StoreError(f"store {path}: there is no such file; give the --store that `serve` was started with")
+        self._path = path
         try:
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
             self._db.execute("PRAGMA journal_mode=WAL")
@@ -102,6 +103,21 @@ class SqliteStore:
             if isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError:
                 raise StoreBusyError(str(error)) from error
             raise
+
+    @contextmanager
+    def snapshot(self) -> Iterator[SqliteStore]:
+        """The store as it is now, to read from in any thread, whatever is written meanwhile."""
+        try:
+            reader = SqliteStore(self._path, create=False)
+        except StoreError as error:  # it could be opened before
+            raise StoreBusyError(str(error)) from error
+        try:
+            reader._db.execute("BEGIN")  # in WAL mode all reads up to its end see the same state
+            yield reader
+        except sqlite3.OperationalError as error:
+            raise StoreBusyError(str(error)) from error
+        finally:
+            reader.close()
 
     # --- tasks ----------------------------------------------------------------------------------------------------
 

@@ -144,6 +144,7 @@ _TEXT = """\
 name = {name}
 epoch = 1                # raise it to repeat the federation with fresh records
 dimension = "auto"       # or the number of directions, if you know it
+aggregation = "sum"      # exact; "trimmed" bounds what lying devices can do where anybody may join (docs/poisoning.md)
 
 [features]
 names = {names}

@@ -95,8 +95,6 @@ class Policy:
                 f"it clips at {task.clip.truncate:g} scales, so that noise would bury the data; the owner's limit is "
                 f"{self.largest_clip:g}"
             )
-        if task.report.deadline is not None and task.report.records is None and fresh(task):
-            reasons.append("it has a deadline and takes fresh records for its second report, but says not how many")
         return reasons + ([] if reasons else self.over_budget(planned(task), ()))
 
     def over_budget(self, costs: Iterable[Cost], spent: Iterable[Cost]) -> list[str]:

@@ -20,7 +20,10 @@ _TINY = 1e-12  # features are publicly scaled: a smaller variance is that of a c
 
 @dataclass(frozen=True)
 class Levels:
-    """Variances of the mechanism's noise on merged means per record: sums, counts, diagonal and off-diagonal."""
+    """Variances of the known noise on merged means per record: sums, counts, diagonal and off-diagonal.
+
+    It is that of the mechanism and, where reports have been trimmed, of trimming.
+    """
 
     sums: float
     counts: float
@@ -50,7 +53,23 @@ def merged(totals: Totals) -> Merged:
     """Merge and centre: `mean = sum_h G_h/N`, `M = G/N - mean p^T`, `Sigma = T/N - mean mean^T`."""
     N, blocks = totals.n, totals.stage.blocks
     levels = Levels(*(totals.devices * block.variance / N**2 for block in blocks))
-    return centred(totals.sums() / N, totals.counts() / N, totals.second() / N, N, levels)
+    G, T = totals.sums() / N, totals.second() / N
+    return centred(G, totals.counts() / N, T, N, trimmed(levels, T, G.shape[-1], N, totals.inflation))
+
+
+def trimmed(levels: Levels, T: Matrix, H: int, N: int, inflation: float) -> Levels:
+    """The known noise where trimming has raised every variance, that of sampling included, by a factor.
+
+    What trimming adds is nearly independent from value to value, as the mechanism's noise is: to normal values of
+    correlation rho it adds a covariance of at most `(inflation - 1) rho^3` times their variance. The variance of
+    sampling is that of features with the same mean square and of slices of the same size.
+    """
+    if inflation == 1.0:
+        return levels
+    t = max(float(np.trace(T, axis1=-2, axis2=-1).mean()) / T.shape[-1], 0.0)
+    sampling = (t / H / N, (H - 1) / H**2 / N, 2.0 * t * t / N, t * t / N)
+    known = (levels.sums, levels.counts, levels.diagonal, levels.off_diagonal)
+    return Levels(*(v + (inflation - 1.0) * (v + s) for v, s in zip(known, sampling, strict=True)))
 
 
 def centred(G: Matrix, counts: Matrix, T: Matrix, N: int, levels: Levels) -> Merged:

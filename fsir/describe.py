@@ -7,7 +7,12 @@ from datetime import UTC, datetime
 
 from fsir.plan import FINAL, Stage, all_stages, minimum_size, report_size
 from fsir.published import statement
-from fsir.task import Task
+from fsir.task import TRIMMED, Task
+
+_TRIMMING = (
+    "In every number the lowest and the highest quarter of all reports do not count, which bounds what a lying device\n"
+    "  can do. That happens after the reports have arrived: it changes nothing about what this device gives away."
+)
 
 
 def describe(task: Task) -> str:
@@ -22,6 +27,7 @@ def describe(task: Task) -> str:
         f"  Each is sent once; a retry repeats the same bytes. {_when(task)}",
         f"  {'Presence messages tell when the device is on.' if task.report.presence else 'No presence messages.'}",
         "  No record, time stamp or count of refused records is part of a report.",
+        *([f"  {_TRIMMING}"] if task.aggregation == TRIMMED else []),
         "",
         "How it is protected:",
     ]
@@ -52,7 +58,8 @@ def _when(task: Task) -> str:
     if task.report.deadline is None:
         return f"It leaves when {report_size(task)} records have been seen{delay}."
     moment = datetime.fromtimestamp(task.report.deadline, UTC).isoformat()
-    return f"It leaves at {moment}, with all records seen until then (at least {minimum_size(task)}){delay}."
+    size = f"at least {minimum_size(task)}, at most {report_size(task)}"
+    return f"It leaves at {moment}, with the records seen until then ({size}){delay}."
 
 
 def _protection(task: Task) -> list[str]:

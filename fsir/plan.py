@@ -116,9 +116,7 @@ def total_mu(task: Task) -> float:
 
 def report_size(task: Task) -> int:
     """At how many records a device reports; with a deadline, the most that it may use."""
-    if task.report.records is not None:
-        return task.report.records
-    return MAX_RECORDS if task.report.deadline is not None else minimum_size(task)
+    return minimum_size(task) if task.report.records is None else task.report.records
 
 
 def minimum_size(task: Task) -> int:

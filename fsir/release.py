@@ -62,6 +62,10 @@ class Totals:
         self.stage = stage
         self.n = 0
         self.devices = 0
+        # Where outer reports have been cut off (`fsir.aggregation`): what one integer left stands for, and by what
+        # factor the variance of a value is larger than that of the exact sum.
+        self.scale = 1.0
+        self.inflation = 1.0
         self.blocks = tuple(np.zeros(block.size, np.int64) for block in stage.blocks)
 
     def add(self, release: Release, times: int = 1) -> None:
@@ -77,7 +81,7 @@ class Totals:
         self.devices += times
 
     def _block(self, index: int) -> Matrix:
-        return self.blocks[index].astype(np.float64) * self.stage.blocks[index].worth
+        return self.blocks[index].astype(np.float64) * (self.stage.blocks[index].worth * self.scale)
 
     def sums(self) -> Matrix:
         """Noisy slice sums, features x columns, in the standardised units of the task."""

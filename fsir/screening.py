@@ -80,5 +80,5 @@ def _significant(strength: NDArray[np.float64], totals: Totals) -> set[int]:
     stage, N = totals.stage, totals.n
     # Standardised features have a variance of about 1, and codes or slice indicators a mean square of 1/columns.
     sampling = 1.0 / (N * stage.columns)
-    variance = totals.devices * stage.sums.variance / N**2 + sampling
+    variance = totals.inflation * (totals.devices * stage.sums.variance / N**2 + sampling)
     return {int(j) for j in np.flatnonzero(stage.p * chi2.sf(strength**2 / variance, stage.columns) < 0.1)}

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from fsir.aggregation import cut
 from fsir.classifier import classifier
 from fsir.covariance import Matrix, covariance, merged
 from fsir.dimension import count_directions, noise_level
 from fsir.directions import directions, standardised, whitened
 from fsir.messages import Subspace
 from fsir.release import Totals
-from fsir.task import Task
+from fsir.task import TRIMMED, Task
 from fsir.uncertainty import expected_loss
 
 
@@ -37,16 +38,19 @@ def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) 
         task=task.digest, version=version, features=names, basis=basis, singular_values=values,
         noise_level=noise_level(p, H - 1, m.N), expected_error=expected_loss(m, Sigma, white, d),
         devices=totals.devices, records=totals.n, refused=refused,
-        classifier=classifier(classes, m, basis) if classes else None, notes=_notes(seen, d),
+        classifier=classifier(classes, m, basis) if classes else None, notes=_notes(task, totals.devices, seen, d),
     )  # fmt: skip
 
 
-def _notes(seen: int, d: int) -> tuple[str, ...]:
-    if seen >= d:
-        return ()
+def _notes(task: Task, devices: int, seen: int, d: int) -> tuple[str, ...]:
+    notes = []
+    if task.aggregation == TRIMMED and cut(devices) == 0:
+        notes.append(f"of {devices} reports none is trimmed: a single false one can turn the subspace")
     if seen == 0:
-        return ("not even the first direction stands out of the noise: more devices or records are needed",)
-    return (f"only {seen} of {d} directions stand out of the noise",)
+        notes.append("not even the first direction stands out of the noise: more devices or records are needed")
+    elif seen < d:
+        notes.append(f"only {seen} of {d} directions stand out of the noise")
+    return tuple(notes)
 
 
 def projection_loss(A: Matrix, B: Matrix) -> float:

@@ -21,6 +21,7 @@ from fsir.errors import TaskError
 from fsir.slicing import Slicing
 
 MECHANISMS = ("gaussian", "iid", "vgm", "none")
+TRIMMED = "trimmed"
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,10 @@ class Privacy:
 
 @dataclass(frozen=True)
 class Report:
-    """When a device reports: at exactly `records` records, or with all it has (at most `records`) at a `deadline`."""
+    """When a device reports: at exactly `records` records, or with all it has (at most `records`) at a `deadline`.
+
+    `sigma_0`, the tolerated noise, stands for the fewest records that keep it.
+    """
 
     records: int | None = None
     sigma_0: float | None = None
@@ -100,6 +104,7 @@ class Task:
     report: Report
     screening: Screening | None = None
     dimension: int | None = None  # None: decided from the data (auto)
+    aggregation: str | None = None  # None: exact sums; TRIMMED: without the outer quarters (`fsir.aggregation`)
     epoch: int = 1
 
     @property

@@ -11,8 +11,8 @@ from typing import Any
 from fsir.codec import MAX_VALUES
 from fsir.errors import TaskError
 from fsir.fields import Table
-from fsir.plan import MAX_RECORDS, all_stages, report_size
-from fsir.task import MECHANISMS, Clip, Features, Privacy, Report, Response, Screening, Task
+from fsir.plan import MAX_RECORDS, all_stages, minimum_size, report_size
+from fsir.task import MECHANISMS, TRIMMED, Clip, Features, Privacy, Report, Response, Screening, Task
 
 MAX_FEATURES = 20_000
 MAX_SLICES = 256
@@ -38,7 +38,9 @@ def read_task(table: Mapping[str, Any]) -> Task:
     report = _report(top.section("report"))
     screening = _screening(top.section("screening"), features, response) if top.has("screening") else None
     dimension = _dimension(top, features, response)
-    task = Task(name, features, response, clip, privacy, report, screening, dimension, top.whole("epoch", 1, low=1))
+    aggregation = _aggregation(top, report, screening)
+    epoch = top.whole("epoch", 1, low=1)
+    task = Task(name, features, response, clip, privacy, report, screening, dimension, aggregation, epoch)
     top.done()
     _check_plan(task)
     _check_kept_records(task)
@@ -100,8 +102,11 @@ def _report(part: Table) -> Report:
     part.done()
     if report.records is None and report.sigma_0 is None and report.deadline is None:
         raise part.error("records", None, "say when to report: records, sigma_0 (tolerated noise) or deadline")
-    if report.records is not None and report.sigma_0 is not None:
+    if report.deadline is None and report.records is not None and report.sigma_0 is not None:
         raise part.error("sigma_0", report.sigma_0, "give records or sigma_0, not both")
+    if report.deadline is not None and report.records is None:
+        # A report weighs as much as the records that it claims: without a limit a single liar is the federation.
+        raise part.error("records", None, "with a deadline say at most how many records a report may be about")
     return report
 
 
@@ -142,6 +147,19 @@ def _dimension(top: Table, features: Features, response: Response) -> int | None
     return dimension
 
 
+def _aggregation(top: Table, report: Report, screening: Screening | None) -> str | None:
+    aggregation = top.choice("aggregation", "sum", ("sum", TRIMMED))
+    if aggregation == "sum":
+        return None
+    if report.deadline is not None:
+        remedy = "compares reports about equally many records; leave out report.deadline, or use 'sum'"
+        raise top.error("aggregation", aggregation, remedy)
+    if screening is not None and screening.method == "votes":
+        remedy = "votes are counted, not trimmed, and few liars decide them; use screening.method = 'dense', or 'sum'"
+        raise top.error("aggregation", aggregation, remedy)
+    return aggregation
+
+
 def _check_plan(task: Task) -> None:
     """What follows from a task must be possible too: found here, not when a device has learned its last record."""
     for stage in all_stages(task):
@@ -157,6 +175,9 @@ def _check_plan(task: Task) -> None:
     if report_size(task) > MAX_RECORDS:
         remedy = f"would need {report_size(task)} records, at most {MAX_RECORDS} are possible; tolerate more noise"
         raise TaskError("report.sigma_0", task.report.sigma_0, remedy)
+    if task.report.deadline is not None and minimum_size(task) > report_size(task):
+        remedy = f"the tolerated noise sigma_0 takes {minimum_size(task)} records at least; raise it, or sigma_0"
+        raise TaskError("report.records", task.report.records, remedy)
     limit = None if task.screening is None else task.screening.limit
     if limit is not None and task.dimension is not None and task.dimension > limit:
         raise TaskError("dimension", task.dimension, f"the final report has at most {limit} features; lower it")
@@ -166,10 +187,6 @@ def _check_kept_records(task: Task) -> None:
     """Two stages on the same records mean that the device keeps them in between: that must be bounded."""
     if task.screening is None or task.screening.records == "fresh":
         return
-    if task.report.records is None and task.report.deadline is not None:
-        raise TaskError(
-            "report.records", None, "with a deadline and screening on the same records, say at most how many"
-        )
     needed = report_size(task) * task.p * 2
     if needed > KEPT_RECORDS_BYTES:
         raise TaskError(

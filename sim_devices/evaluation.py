@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fsir.aggregation import trimmed_sum, trimmed_totals
 from fsir.messages import Subspace
 from fsir.moments import Moments
 from fsir.noise import SeededNoise
@@ -16,7 +17,7 @@ from fsir.project import Projector
 from fsir.release import Totals, release
 from fsir.screening import select
 from fsir.subspace import estimate
-from fsir.task import Task
+from fsir.task import TRIMMED, Task
 from sim_devices.datasets.population import DeviceStream
 
 
@@ -56,12 +57,16 @@ def _merged(
     task: Task, streams: Sequence[DeviceStream], n: int, features: tuple[int, ...], seed: int, *, final: bool = False
 ) -> Totals:
     stage = final_stage(task, features) if final else first_stage(task)
-    totals = Totals(stage)
+    totals, rows = Totals(stage), []
     for stream in streams:
         moments = Moments(task, stage)
         moments.learn_many(stream.X[:n, list(features)], stream.y[:n])
-        totals.add(release(moments, SeededNoise(seed, stream.device).for_stage(stage.name)))
-    return totals
+        released = release(moments, SeededNoise(seed, stream.device).for_stage(stage.name))
+        if task.aggregation == TRIMMED:
+            rows.append(np.concatenate(released.blocks))
+        else:
+            totals.add(released)
+    return trimmed_totals(stage, trimmed_sum(np.stack(rows, axis=1)), len(rows), n * len(rows)) if rows else totals
 
 
 def controls(

@@ -1,8 +1,8 @@
-"""Ways to put reports together: the exact sum that ships, and two whose pull by a single device is bounded.
+"""Ways to put reports together: the two that a task may ask for, and a third one that was studied.
 
 All of them work coordinate by coordinate on `... x devices x width` and return the mean report of a device. A bounded
 one needs every report by itself, and it is less accurate when nobody lies: `inflation` is the factor on the variance
-that this costs for normal noise (Huber 1981).
+that this costs for normal noise.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fsir import aggregation
+from fsir.task import TRIMMED
 
 Array = NDArray[np.float64]
 
@@ -27,42 +29,36 @@ class Aggregation(ABC):
     def __call__(self, rows: Array) -> Array:
         """The mean report of a device, or what stands for it."""
 
-    @property
     @abstractmethod
-    def inflation(self) -> float:
+    def inflation(self, devices: int) -> float:
         """Variance of the result over that of the plain mean, if nobody lies."""
 
 
 @dataclass(frozen=True)
 class Plain(Aggregation):
-    """The mean: what ships. One device moves it by its report over the number of devices."""
+    """The mean: the default. One device moves it by its report over the number of devices."""
 
     name: str = "sum"
 
     def __call__(self, rows: Array) -> Array:
         return np.asarray(rows.mean(axis=-2))
 
-    @property
-    def inflation(self) -> float:
+    def inflation(self, devices: int) -> float:
         return 1.0
 
 
 @dataclass(frozen=True)
 class Trimmed(Aggregation):
-    """The mean without the lowest and the highest `share` of the values, in every coordinate."""
+    """The mean without the lowest and the highest quarter of the values, in every coordinate."""
 
-    share: float = 0.25
-    name: str = "trimmed"
+    name: str = TRIMMED
 
     def __call__(self, rows: Array) -> Array:
-        cut = int(self.share * rows.shape[-2])
-        return np.asarray(np.sort(rows, axis=-2)[..., cut : rows.shape[-2] - cut, :].mean(axis=-2))
+        devices = rows.shape[-2]
+        return np.asarray(aggregation.trimmed_sum(rows.swapaxes(-1, -2)) / (devices - 2 * aggregation.cut(devices)))
 
-    @property
-    def inflation(self) -> float:
-        normal = NormalDist()
-        q, kept = normal.inv_cdf(1.0 - self.share), 1.0 - 2.0 * self.share
-        return (kept - 2.0 * q * normal.pdf(q) + 2.0 * self.share * q * q) / kept**2
+    def inflation(self, devices: int) -> float:
+        return aggregation.inflation(devices)
 
 
 @dataclass(frozen=True)
@@ -77,8 +73,7 @@ class GroupMedian(Aggregation):
         means = [part.mean(axis=-2) for part in np.array_split(rows, groups, axis=-2)]
         return np.asarray(np.median(np.stack(means, axis=-2), axis=-2))
 
-    @property
-    def inflation(self) -> float:
+    def inflation(self, devices: int) -> float:
         return math.pi / 2.0
 
 

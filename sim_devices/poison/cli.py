@@ -16,8 +16,8 @@ _ABOUT = """\
 How far can lying devices turn the subspace? Liars all send the worst report that the aggregator's validation lets
 through, found by search; the loss to the truth is measured on federations that they have not seen.
 
-aggregations: sum (what ships), trimmed (in every coordinate, without the outer quarters), groups (the median over
-groups of three devices). The first row of each is its price when nobody lies.
+aggregations: sum (the default of a task), trimmed (in every coordinate without the outer quarters; a task may ask for
+it), groups (the median over groups of three devices). The first row of each is its price when nobody lies.
 """
 
 

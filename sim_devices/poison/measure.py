@@ -48,7 +48,7 @@ class Measurement:
     def cell(self, aggregate: Aggregation, liars: int) -> Cell:
         """One cell."""
         s = self.setting
-        estimate = Estimator(self._stage, s.devices, s.n, s.d, aggregate.inflation)
+        estimate = Estimator(self._stage, s.devices, s.n, s.d, aggregate.inflation(s.devices))
         truth = np.stack([draw.truth for draw in self._tries])
         clean = found = estimate(aggregate(np.stack([draw.rows for draw in self._tries])))
         if liars:

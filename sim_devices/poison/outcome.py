@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.covariance import Levels, centred
+from fsir.covariance import Levels, centred, trimmed
 from fsir.plan import Stage
 from sim_devices.experiments.merged_release import basis_of
 
@@ -27,8 +27,8 @@ class Estimator:
     def __call__(self, mean: Array) -> Array:
         """A basis of the subspace."""
         stage, p = self.stage, self.stage.p
-        N = round(self.devices * self.n / self.inflation)
-        levels = Levels(*(self.inflation * block.variance / (self.devices * self.n**2) for block in stage.blocks))
+        N = self.devices * self.n
+        levels = Levels(*(block.variance / (self.devices * self.n**2) for block in stage.blocks))
         parts, start = [], 0
         for block in stage.blocks:
             parts.append(mean[..., start : start + block.size] * (block.worth / self.n))
@@ -38,6 +38,7 @@ class Estimator:
         above, right = np.triu_indices(p, 1)
         T[..., above, right] = T[..., right, above] = upper
         T[..., np.arange(p), np.arange(p)] = diagonal
+        levels = trimmed(levels, T, stage.columns, N, self.inflation)
         return basis_of(centred(G.reshape(*mean.shape[:-1], p, stage.columns), counts, T, N, levels), self.d)
 
 

@@ -232,6 +232,9 @@ def test_check_shows_that_more_devices_and_more_signal_help(capsys: pytest.Captu
     weak, strong = (json.loads(run(capsys, *check, "--signal", s)) for s in ("0.1", "0.6"))
     assert weak["expected_error"]["10"] > weak["expected_error"]["1000"]
     assert weak["expected_error"]["10"] > strong["expected_error"]["10"]
+    (tmp_path / "t.toml").write_text(to_toml(TASK.table() | {"aggregation": "trimmed"}))
+    trimmed = json.loads(run(capsys, *check, "--signal", "0.1"))
+    assert 1.02 < trimmed["expected_error"]["1000"] / weak["expected_error"]["1000"] < 1.25  # variance: 1.2
     needed = weak["stages"][0]["records_for_noise"]
     assert needed["0.02"] > needed["0.1"] > 1
 

@@ -28,6 +28,9 @@ DEVICES = 8
 PLAIN = make_task(p=3, records=60)
 SCREENED = screening_task(quorum=DEVICES, p=5)
 VOTED = screening_task("votes", quorum=DEVICES, p=5)
+TRIMMED = make_task(p=3, records=60, aggregation="trimmed")
+TRIMMED_TWICE = Task.from_table(SCREENED.table() | {"aggregation": "trimmed"})
+KINDS = {"plain": PLAIN, "screened": SCREENED, "voted": VOTED, "trimmed": TRIMMED, "trimmed twice": TRIMMED_TWICE}
 
 
 @cache
@@ -111,10 +114,7 @@ def reference(task: Task, path: Path) -> tuple[dict[str, bytes], messages.Subspa
 @pytest.fixture(scope="module")
 def references(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("references")
-    return {
-        key: reference(task, folder / f"{key}.db")
-        for key, task in (("plain", PLAIN), ("screened", SCREENED), ("voted", VOTED))
-    }
+    return {key: reference(task, folder / f"{key}.db") for key, task in KINDS.items()}
 
 
 fresh = count()
@@ -123,13 +123,13 @@ steps = st.lists(
 )
 
 
-@pytest.mark.parametrize("kind", ["plain", "screened", "voted"])
+@pytest.mark.parametrize("kind", KINDS)
 @settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(workers=st.integers(1, 3), first=steps, second=steps)
 def test_any_schedule_gives_the_same_bits(
     kind: str, tmp_path: Path, references: dict[str, Any], workers: int, first: list[Any], second: list[Any]
 ) -> None:
-    task = {"plain": PLAIN, "screened": SCREENED, "voted": VOTED}[kind]
+    task = KINDS[kind]
     values, subspace, features = references[kind]
     federation = Federation(tmp_path / f"{next(fresh)}.db", task, workers)
     federation.run(first_reports(task), first)
@@ -178,12 +178,13 @@ def test_processes_that_write_at_the_same_time_count_once(tmp_path: Path) -> Non
     store.close()
 
 
-def test_a_withdrawn_device_leaves_no_trace_in_the_bits(tmp_path: Path) -> None:
-    with_it = Aggregator(SqliteStore(tmp_path / "a.db"), [PLAIN], debounce=0.0)
-    without = Aggregator(SqliteStore(tmp_path / "b.db"), [PLAIN], debounce=0.0)
+@pytest.mark.parametrize("task", [PLAIN, TRIMMED], ids=["sum", "trimmed"])
+def test_a_withdrawn_device_leaves_no_trace_in_the_bits(tmp_path: Path, task: Task) -> None:
+    with_it = Aggregator(SqliteStore(tmp_path / "a.db"), [task], debounce=0.0)
+    without = Aggregator(SqliteStore(tmp_path / "b.db"), [task], debounce=0.0)
     for made in (with_it, without):
         made.start(0.0)
-        for i, (about, raw) in enumerate(first_reports(PLAIN)):
+        for i, (about, raw) in enumerate(first_reports(task)):
             if i != 3 or made is with_it:
                 made.take(about, raw)
         made.commit(1.0)
@@ -200,7 +201,7 @@ def test_a_withdrawn_device_leaves_no_trace_in_the_bits(tmp_path: Path) -> None:
     assert with_it.store.totals(1, "final").values == without.store.totals(1, "final").values
     assert all(row.raw is None for row in with_it.store.reports(1) if row.device == "d3")
     # It cannot come back, not even with the same bytes.
-    with_it.take(*first_reports(PLAIN)[3])
+    with_it.take(*first_reports(task)[3])
     receipt = decode(with_it.commit(5.0)[0].payload, "receipt")
     assert isinstance(receipt, messages.Receipt)
     assert receipt.verdicts["final"].reason.startswith("withdrawn")

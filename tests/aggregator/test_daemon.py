@@ -20,6 +20,7 @@ from aggregator.sqlite import SqliteStore
 from edge_agent.errors import LoginRefusedError
 from fsir import messages
 from fsir.decode import decode
+from fsir.task import Task
 from sim_devices.broker import Broker, find_mosquitto
 from tests.aggregator.daemons import Devices, Serving, plain_mosquitto, start_doomed, wait_for
 from tests.aggregator.federations import make_task, report
@@ -28,8 +29,8 @@ TASK = make_task(p=3, records=60)
 needs_mosquitto = pytest.mark.skipif(find_mosquitto() is None, reason="NOT TESTED: mosquitto is not on PATH")
 
 
-def reports(count: int, prefix: str = "d") -> dict[str, bytes]:
-    return {f"{prefix}{i}": report(TASK, f"{prefix}{i}", i) for i in range(count)}
+def reports(count: int, prefix: str = "d", task: Task = TASK) -> dict[str, bytes]:
+    return {f"{prefix}{i}": report(task, f"{prefix}{i}", i) for i in range(count)}
 
 
 def check(path: Path, devices: int) -> None:
@@ -72,6 +73,26 @@ def test_the_embedded_broker_will_do(embedded_url: str, tmp_path: Path) -> None:
         devices.wait(sent)
         devices.close()
     check(tmp_path / "s.db", 10)
+
+
+def test_a_trimmed_task_is_estimated_beside_the_intake(embedded_url: str, tmp_path: Path) -> None:
+    trimmed = make_task(p=3, records=60, aggregation="trimmed")
+    sent = reports(20, task=trimmed)
+    with Serving(embedded_url, tmp_path / "s.db", trimmed):
+        devices = Devices(embedded_url, trimmed)
+        devices.send(sent)
+        wait_for(lambda: _devices(devices) == 20, "the subspace")
+        found = decode(devices.retained["subspace"], "subspace")
+        devices.close()
+    again = Aggregator(SqliteStore(tmp_path / "again.db"), [trimmed])
+    again.start(0.0)
+    for device, raw in reversed(sent.items()):
+        again.take(messages.topic("test", "report", device), raw)
+    again.commit(1.0)
+    (expected,) = [decode(p.payload, "subspace") for p in again.estimate(2.0)]
+    assert isinstance(found, messages.Subspace)
+    assert isinstance(expected, messages.Subspace)
+    assert found.basis.tobytes() == expected.basis.tobytes()
 
 
 @pytest.mark.broker

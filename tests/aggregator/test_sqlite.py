@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from aggregator.sqlite import QUARANTINE_BYTES, QUARANTINE_ROWS, SqliteStore, open_store
-from aggregator.store import PublishedRow, RefusedRow, ReportRow, StoreError, TotalsRow
+from aggregator.store import PublishedRow, RefusedRow, ReportRow, StoreBusyError, StoreError, TotalsRow
 
 
 @pytest.fixture
@@ -59,6 +61,33 @@ def test_a_transaction_is_all_or_nothing(store: SqliteStore) -> None:
     with pytest.raises(sqlite3.IntegrityError), store.transaction():
         store.insert(1, [row("b"), row("a")])  # one report per device and stage, whatever the program thinks
     assert [r.device for r in store.reports(1)] == ["a"]
+
+
+def test_a_snapshot_stands_still_in_any_thread(tmp_path: Path, store: SqliteStore) -> None:
+    with store.transaction():
+        store.insert(1, [row("a"), row("b")])
+    met = threading.Barrier(2)
+
+    def read() -> list[list[str]]:
+        with store.snapshot() as snapshot:
+            before = [r.device for r in snapshot.reports(1) if r.raw is not None]
+            met.wait(60)  # until here nothing else was written ...
+            met.wait(60)  # ... and now it was
+            return [before, [r.device for r in snapshot.reports(1) if r.raw is not None]]
+
+    with ThreadPoolExecutor(1) as elsewhere:
+        seen = elsewhere.submit(read)
+        met.wait(60)
+        with store.transaction():  # a reader is in nobody's way
+            store.insert(1, [row("c")])
+            store.withdraw(1, "a", 3.0)
+        met.wait(60)
+        assert seen.result(60) == [["a", "b"], ["a", "b"]]
+    with store.snapshot() as snapshot:
+        assert [r.device for r in snapshot.reports(1) if r.raw is not None] == ["b", "c"]
+    (tmp_path / "s.db").rename(tmp_path / "moved.db")
+    with pytest.raises(StoreBusyError, match="no such file"), store.snapshot():
+        pass
 
 
 def test_the_quarantine_is_bounded_and_the_counters_know_all(store: SqliteStore) -> None:

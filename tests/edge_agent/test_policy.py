@@ -85,8 +85,3 @@ def test_an_unproven_mechanism_only_by_name_and_entered_as_infinite():
 def test_even_by_name_it_may_not_claim_more_than_the_cap():
     leaky = task(privacy={"mechanism": "vgm", "epsilon": 3.0})
     assert "claims epsilon 3" in Policy(unproven=("vgm",)).refusals(leaky)[0]
-
-
-def test_a_deadline_with_fresh_records_must_say_how_many():
-    vague = screened(records="fresh").table() | {"report": {"deadline": 2_000_000_000}}
-    assert "how many" in Policy().refusals(type(task()).from_table(vague))[0]

@@ -139,7 +139,7 @@ def test_crashes_at_any_moment_never_count_a_record_twice_nor_make_a_second_repo
 
 def test_deadline_reports_with_all_records_and_not_before():
     now = [1000.0]
-    dated = task(report={"records": None, "deadline": 2000})
+    dated = task(report={"records": 5000, "deadline": 2000})
     agent = simulated(dated, clock=lambda: now[0])
     agent.learn_many(*data(dated, 70))
     assert agent.outgoing(1.0) == []
@@ -151,7 +151,7 @@ def test_deadline_reports_with_all_records_and_not_before():
 
 def test_deadline_with_too_few_records_sends_nothing():
     now = [1000.0]
-    dated = task(report={"records": None, "deadline": 2000, "sigma_0": 0.1})
+    dated = task(report={"records": 5000, "deadline": 2000, "sigma_0": 0.1})
     agent = simulated(dated, clock=lambda: now[0])
     agent.learn_many(*data(dated, 20))
     now[0] = 3000.0

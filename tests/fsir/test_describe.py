@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from fsir.plan import minimum_size
 from tests.fsir.tasks import screened, task
 
 PLAIN = task(5, privacy={"epsilon": 1.5, "delta": 1e-5, "unit_records": 4}, report={"max_delay": 60, "records": 250})
@@ -43,9 +44,17 @@ def test_says_what_leaves_the_device_and_when():
 
 
 def test_a_deadline_is_a_date():
-    page = task(5, report={"records": None, "deadline": 1796083200, "sigma_0": 0.5}).describe()
+    dated = task(5, report={"records": 900, "deadline": 1796083200, "sigma_0": 0.5})
+    page = dated.describe()
     assert "2026-12-01T00:00:00+00:00" in page
-    assert "at least" in page
+    assert f"(at least {minimum_size(dated)}, at most 900)" in page
+
+
+def test_trimming_is_mentioned_and_said_to_change_nothing_for_the_owner():
+    page, plain = task(5, aggregation="trimmed").describe(), task(5).describe()
+    assert "lying device" in page
+    assert "changes nothing about what this device gives away" in page
+    assert "lying" not in plain
 
 
 def test_two_reports_are_two_lines():

@@ -14,7 +14,6 @@ from fsir.noise import sampling_error
 from fsir.plan import (
     CODE_UNIT,
     FINAL,
-    MAX_RECORDS,
     RESOLUTION,
     SCREENING,
     all_stages,
@@ -175,10 +174,10 @@ def test_the_sample_size_follows_from_the_tolerated_noise():
     derived = task(5, report={"records": None, "sigma_0": 0.05})
     sd = first_stage(derived).sums.sd
     assert sd / report_size(derived) <= 0.05 < sd / (report_size(derived) - 1)
-    by_deadline = task(5, report={"records": None, "sigma_0": 0.05, "deadline": 2_000_000_000})
+    by_deadline = task(5, report={"records": 10**6, "sigma_0": 0.05, "deadline": 2_000_000_000})
     assert minimum_size(by_deadline) == report_size(derived)
-    assert report_size(by_deadline) == MAX_RECORDS
-    assert minimum_size(task(5, report={"records": None, "deadline": 2_000_000_000})) == 1
+    assert report_size(by_deadline) == 10**6
+    assert minimum_size(task(5, report={"deadline": 2_000_000_000})) == 1
     assert minimum_size(task(5)) == report_size(task(5)) == 100
 
 

@@ -154,8 +154,7 @@ def test_many_rows_are_judged_as_each_alone() -> None:
 
 def test_the_number_of_records_is_the_tasks() -> None:
     assert allowed_sizes(task(3)) == (100, 100)
-    late = {"records": None, "deadline": 2_000_000_000}
-    assert allowed_sizes(task(3, report=late)) == (1, MAX_RECORDS)
-    assert allowed_sizes(task(3, report={**late, "records": 500})) == (1, 500)
+    late = {"records": 5000, "deadline": 2_000_000_000}
+    assert allowed_sizes(task(3, report=late)) == (1, 5000)
     low, high = allowed_sizes(task(3, report={**late, "sigma_0": 0.1}))
-    assert 1 < low < high == MAX_RECORDS
+    assert 1 < low < high == 5000

@@ -29,6 +29,7 @@ norm = 2.0
 [privacy]
 epsilon = 1
 [report]
+records = 5000
 deadline = 2026-12-01T00:00:00Z
 """
 
@@ -40,6 +41,7 @@ def test_a_file_gives_a_task_with_safe_defaults(tmp_path):
     assert found.features.centre == (0.5, 0.5)
     assert (found.privacy.mechanism, found.privacy.delta, found.privacy.unit_records) == ("gaussian", 1e-6, 1)
     assert (found.report.presence, found.screening, found.dimension, found.epoch) == (False, None, None, 1)
+    assert found.aggregation is None
     assert found.report.deadline == 1796083200
     assert Task.decode(found.encode()) == found
 
@@ -63,6 +65,8 @@ EVERY_KIND = {
     "votes": screened(6, method="votes", threshold=0.3, records="fresh"),
     "published": task(privacy={"mechanism": "vgm", "delta": 1e-3}),
     "derived": task(report={"records": None, "sigma_0": 0.2, "max_delay": 60}, epoch=4),
+    "dated": task(report={"records": 5000, "sigma_0": 0.2, "deadline": 2_000_000_000}),
+    "trimmed": task(aggregation="trimmed"),
 }
 
 
@@ -84,9 +88,16 @@ def test_the_digest_is_the_same_for_the_same_meaning_and_changes_with_every_fiel
         task(dimension=1),
         task(response={"classes": ["a", "c", "b"]}), task(clip={"norm": 1.0}), task(clip={"truncate": 2.5}),
         task(privacy={"delta": 1e-5}), task(privacy={"unit_records": 2}), task(report={"records": 101}),
-        task(report={"presence": True}), task(privacy={"mechanism": "iid"}),
+        task(report={"presence": True}), task(privacy={"mechanism": "iid"}), task(aggregation="trimmed"),
     ]  # fmt: skip
     assert len({one.digest for one in [task(), *changed]}) == len(changed) + 1
+
+
+def test_a_task_that_asks_for_nothing_new_keeps_its_identity():
+    """Devices that have pinned a task know it by this digest: a new field must not change it where it is not used."""
+    assert task().digest.hex().startswith("aba31672d660dd97")
+    assert screened().digest.hex().startswith("2f5116f392dcc7c8")
+    assert task(aggregation="sum", dimension="auto").digest == task().digest
 
 
 WRONG = {
@@ -127,7 +138,15 @@ WRONG = {
     "privacy.epsilom": [table(privacy={"epsilom": 1.0})],
     "report.records": [
         table(report={"records": 0}), table(report={"records": 2**25}), table(report={"records": None}),
+        table(report={"records": None, "deadline": 2_000_000_000}),  # one liar would claim all records in the world
+        table(report={"records": None, "deadline": 2_000_000_000, "sigma_0": 0.1}),
         table(report={"records": None, "deadline": 2_000_000_000}, screening={"final_norm": 1.0}),
+        table(report={"records": 10, "deadline": 2_000_000_000, "sigma_0": 0.1}),  # fewer than the fewest
+    ],
+    "aggregation": [
+        table(aggregation="median"), table(aggregation=0.25), table(aggregation=None),
+        table(aggregation="trimmed", report={"deadline": 2_000_000_000}),
+        table(aggregation="trimmed", screening={"final_norm": 1.0, "method": "votes", "threshold": 0.5}),
     ],
     "report.sigma_0": [
         table(report={"sigma_0": 0.1}), table(report={"records": None, "sigma_0": 1e-9}),

@@ -8,11 +8,16 @@ import json
 import numpy as np
 import pytest
 
+from aggregator.aggregator import Aggregator
+from aggregator.sqlite import SqliteStore
+from fsir import messages
+from fsir.decode import decode
+from fsir.errors import TaskError
 from fsir.moments import Moments
-from fsir.plan import MAX_RECORDS
+from fsir.plan import first_stage
 from fsir.plausible import allowed_sizes, implausible
-from fsir.release import Totals, release
-from fsir.subspace import estimate, projection_loss
+from fsir.release import release
+from fsir.subspace import projection_loss
 from fsir.task import Task
 from sim_devices.poison.aggregation import AGGREGATIONS, GroupMedian, Plain, Trimmed
 from sim_devices.poison.attack import Admission, Search
@@ -77,15 +82,48 @@ def test_honest_rows_pass_validation(population, draws, admission):
     assert admission.passes(np.concatenate([draw.rows for draw in draws])).all()
 
 
-def test_the_estimate_of_the_sum_is_the_one_that_ships(population, draws):
-    totals = Totals(population.stage)
-    for row in draws[0].rows:
-        for total, block in zip(totals.blocks, blocks_of(population.stage, row), strict=True):
-            total += block
-    totals.n, totals.devices = SETTING.n * SETTING.devices, SETTING.devices
-    shipped = estimate(SETTING.task(), totals).basis
-    ours = Estimator(population.stage, SETTING.devices, SETTING.n, SETTING.d)(Plain()(draws[0].rows))
-    assert projection_loss(shipped, ours) < 1e-6
+def published(path, task, rows):
+    """What the real aggregator publishes when devices send these reports."""
+    made = Aggregator(SqliteStore(path), [task])
+    made.start(0.0)
+    for i, row in enumerate(rows):
+        report = messages.Report(task.digest, f"d{i}", "final", SETTING.n, blocks_of(first_stage(task), row))
+        made.take(messages.topic(task.name, "report", f"d{i}"), messages.encode(report))
+    made.commit(1.0)
+    assert made.verdicts[task.name, "counted"] == len(rows)
+    (publication,) = made.estimate(2.0)
+    made.store.close()
+    return decode(publication.payload, "subspace")
+
+
+@pytest.mark.parametrize("name", ["sum", "trimmed"])
+def test_what_is_measured_here_is_what_a_task_gives(tmp_path, population, draws, name):
+    task = Task.from_table(SETTING.task().table() | {"aggregation": name})
+    shipped = published(tmp_path / "s.db", task, draws[0].rows).basis
+    aggregate = AGGREGATIONS[name]
+    estimator = Estimator(population.stage, SETTING.devices, SETTING.n, SETTING.d, aggregate.inflation(SETTING.devices))
+    assert projection_loss(shipped, estimator(aggregate(draws[0].rows))) < 1e-6
+
+
+def test_a_trimmed_task_withstands_the_liars_that_turn_a_sum(tmp_path):
+    """One in twenty lies as badly as it can against the aggregation in question, over the real aggregator."""
+    setting = Setting("I", devices=40, n=SETTING.n)
+    population, rng = Population(setting), np.random.default_rng(8)
+    plans, trial = [population.draw(rng) for _ in range(2)], population.draw(rng)
+    limits = Admission(population.stage, setting.n, np.mean([draw.rows.mean(axis=0) for draw in plans], axis=0))
+    loss_of = {}
+    for name in ("sum", "trimmed"):
+        aggregate = AGGREGATIONS[name]
+        estimator = Estimator(population.stage, 40, setting.n, setting.d, aggregate.inflation(40))
+        lie = Search(plans, 2, aggregate, estimator, limits).run(np.random.default_rng(9), starts=2, rounds=6)
+        task = Task.from_table(setting.task().table() | {"aggregation": name})
+        for liars in (0, 2):
+            rows = np.concatenate([trial.rows[liars:], np.tile(lie, (liars, 1))])
+            found = published(tmp_path / f"{name}{liars}.db", task, rows)
+            loss_of[name, liars] = projection_loss(found.basis, trial.truth)
+    assert loss_of["sum", 2] > 5.0 * loss_of["sum", 0]
+    assert loss_of["trimmed", 2] < 0.3 * loss_of["sum", 2]
+    assert loss_of["trimmed", 0] < 1.5 * loss_of["sum", 0]
 
 
 def test_loss_and_angle_on_known_spaces():
@@ -109,7 +147,7 @@ def test_one_device_moves_a_bounded_aggregation_by_a_bounded_amount(bounded):
 @pytest.mark.parametrize("aggregate", AGGREGATIONS.values(), ids=AGGREGATIONS.keys())
 def test_the_stated_price_is_the_real_one(aggregate):
     rows = np.random.default_rng(5).normal(size=(4000, 300, 2))
-    assert aggregate(rows).var() * 300 == pytest.approx(aggregate.inflation, rel=0.06)
+    assert aggregate(rows).var() * 300 == pytest.approx(aggregate.inflation(300), rel=0.06)
 
 
 def test_extreme_reports_are_at_the_edge_of_what_passes(population, admission):
@@ -142,12 +180,11 @@ def test_a_bounded_aggregation_is_turned_less_and_costs_little():
     assert measurement.cell(Plain(), 0).angle == pytest.approx(0.0, abs=1e-4)
 
 
-def test_with_a_deadline_and_no_limit_one_liar_is_the_federation():
-    """It claims to have all the records that there can be: honest ones do not matter beside them."""
-    task = make_task(report={"deadline": 2_000_000_000})
-    assert allowed_sizes(task) == (1, MAX_RECORDS)
-    limited = Task.from_table(task.table() | {"report": {"deadline": 2_000_000_000, "records": 500}})
-    assert allowed_sizes(limited) == (1, 500)
+def test_with_a_deadline_no_report_counts_for_more_than_the_task_says():
+    """Without a limit one liar could claim all the records that there can be, and be the federation by itself."""
+    with pytest.raises(TaskError, match="at most how many"):
+        make_task(report={"deadline": 2_000_000_000})
+    assert allowed_sizes(make_task(report={"deadline": 2_000_000_000, "records": 500})) == (1, 500)
 
 
 def test_shares_become_whole_liars():
