@@ -13,6 +13,9 @@ SCHEMES = {
     "csv": "edge_agent.sources.csv:CsvFile",
     "jsonl": "edge_agent.sources.jsonl:open_jsonl",
     "mqtt": "edge_agent.sources.mqtt:SensorTopic",
+    "iio": "edge_agent.sources.iio:open_iio",
+    "sensorlogger": "edge_agent.sources.sensorlogger:open_sensorlogger",
+    "signals": "edge_agent.sources.recording:open_recording",
 }
 
 

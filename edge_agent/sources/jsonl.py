@@ -8,7 +8,7 @@ from collections import deque
 from typing import Any
 
 from edge_agent.sources.base import Options, Position, Record, Source
-from edge_agent.sources.lines import LONGEST, LineFile
+from edge_agent.sources.lines import LONGEST, LineSource
 
 _DEEPEST = 8
 _CHUNK = 65536
@@ -42,34 +42,13 @@ def _flatten(value: Any, path: str, flat: dict[str, Any], depth: int) -> None:
 
 def open_jsonl(rest: str, options: Options) -> Source:
     """A file, or standard input."""
-    return StandardInput() if rest == "-" else JsonlFile(rest, options)
+    return StandardInput() if rest == "-" else JsonlFile(rest, options.follow)
 
 
-class JsonlFile:
+class JsonlFile(LineSource):
     """Records of a file with one JSON object per line, also of one that grows (`--follow`)."""
 
-    replayable = True
-
-    def __init__(self, rest: str, options: Options) -> None:
-        self._lines = LineFile(rest, options.follow)
-        self.name = f"jsonl:{self._lines.path}"
-        self._ordinal = -1
-
-    @property
-    def stream(self) -> str:
-        """A file is what it is."""
-        return self.name
-
-    @property
-    def ended(self) -> bool:
-        """Whether the end was reached and nobody follows it."""
-        return self._lines.ended
-
-    def resume(self, after: Position) -> None:
-        """Go on behind a record."""
-        if after.cursor is not None:
-            self._lines.resume(after.cursor)
-            self._ordinal = after.ordinal
+    scheme = "jsonl"
 
     def poll(self, limit: int) -> list[Record]:
         """Up to `limit` records that are there now."""
@@ -78,18 +57,6 @@ class JsonlFile:
             self._ordinal += 1
             records.append(Record(Position(self._ordinal, cursor), values_of(text)))
         return records
-
-    def fileno(self) -> int | None:
-        """A file is always ready."""
-        return None
-
-    def delay(self) -> float:
-        """How long to wait at the end of a file that grows."""
-        return self._lines.delay()
-
-    def close(self) -> None:
-        """Close the file."""
-        self._lines.close()
 
 
 class StandardInput:

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from edge_agent.errors import SourceError
+from edge_agent.sources.base import Position
 
 LONGEST = 4 * 2**20  # bytes of one record
 FOLLOW_SECONDS = 1.0  # between two looks at the end of a file that grows
@@ -75,3 +76,39 @@ class LineFile:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+class LineSource:
+    """What sources of lines have in common; `scheme` and `poll` are theirs."""
+
+    replayable = True
+    scheme: str
+
+    def __init__(self, path: str, follow: bool, complete: Callable[[bytes], bool] = lambda text: True) -> None:
+        self._lines = LineFile(path, follow, complete)
+        self.path = self._lines.path
+        self.name = self.stream = f"{self.scheme}:{self.path}"  # a file is what it is
+        self._ordinal = -1
+
+    @property
+    def ended(self) -> bool:
+        """Whether the end was reached and nobody follows it."""
+        return self._lines.ended
+
+    def resume(self, after: Position) -> None:
+        """Go on behind a record."""
+        if after.cursor is not None:
+            self._lines.resume(after.cursor)
+            self._ordinal = after.ordinal
+
+    def fileno(self) -> int | None:
+        """A file is always ready."""
+        return None
+
+    def delay(self) -> float:
+        """How long to wait at the end of a file that grows."""
+        return self._lines.delay()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._lines.close()

@@ -7,7 +7,6 @@ be told from a new reading by a value that identifies it (`--record-id`, for exa
 
 from __future__ import annotations
 
-import logging
 import os
 import time
 import zlib
@@ -19,10 +18,18 @@ from edge_agent.connection import Connection
 from edge_agent.errors import SourceError
 from edge_agent.sources.base import Options, Position, Record
 from edge_agent.sources.jsonl import values_of
+from edge_agent.sources.tally import Tally
 
-log = logging.getLogger("fsir.source")
 QUEUE = 10_000  # readings that wait; more means that the device is too slow for its sensors
 REMEMBERED = 1024  # identities of past readings
+_FLOOD = "readings dropped: this device is too slow for its sensors"
+
+
+def check_topic(name: str, topic: str) -> None:
+    """Refuse what is not a topic filter."""
+    levels = topic.split("/")
+    if not topic or "#" in levels[:-1] or any(len(level) > 1 and set(level) & set("+#\0") for level in levels):
+        raise SourceError(f"source {name}: not a valid topic filter; + stands for one level, # for the rest")
 
 
 class SensorTopic:
@@ -33,15 +40,13 @@ class SensorTopic:
     def __init__(self, rest: str, options: Options) -> None:
         if options.broker is None:
             raise SourceError("source mqtt: say where the sensors publish: --source-broker mqtt://HOST[:PORT]")
-        levels = rest.split("/")
-        if "#" in levels[:-1] or any(len(level) > 1 and set(level) & set("+#\0") for level in levels):
-            raise SourceError(f"source mqtt:{rest}: not a valid topic filter; + stands for one level, # for the rest")
         self.name = self.stream = f"mqtt:{rest}"
+        check_topic(self.name, rest)
         self._record_id = options.record_id
         self._waiting: deque[Record] = deque()
         self._seen: list[int] = []
         self._ordinal = -1
-        self._dropped = 0
+        self._tally = Tally(self.name)
         name = f"fsir-source-{os.urandom(6).hex()}"
         self._connection = Connection(options.broker, name, [rest], self._take, qos=0)
 
@@ -68,11 +73,7 @@ class SensorTopic:
             del self._seen[:-REMEMBERED]
             cursor = self._seen  # shared: whatever was read by the time of a checkpoint counts as seen
         if len(self._waiting) >= QUEUE:
-            self._dropped += 1
-            if self._dropped & (self._dropped - 1) == 0:  # at 1, 2, 4, 8, ...: say so without flooding the log
-                log.warning(
-                    "%s: %d readings dropped, this device is too slow for its sensors", self.name, self._dropped
-                )
+            self._tally.add(_FLOOD)
             return
         self._ordinal += 1
         self._waiting.append(Record(Position(self._ordinal, cursor), values))
@@ -80,9 +81,9 @@ class SensorTopic:
     def poll(self, limit: int) -> list[Record]:
         """Up to `limit` readings that have arrived."""
         for _ in range(limit):  # one step handles one message
-            before = self._ordinal + self._dropped
+            before = self._ordinal + self._tally.counts[_FLOOD]
             self._connection.step(time.monotonic())
-            if self._ordinal + self._dropped == before:
+            if self._ordinal + self._tally.counts[_FLOOD] == before:
                 break
         return [self._waiting.popleft() for _ in range(min(limit, len(self._waiting)))]
 

@@ -66,6 +66,8 @@ class Paced:
 
     def _until(self, record: Record) -> float:
         moment = seconds_of(record.x.get(self._column))
+        if moment is None and record.span is not None:
+            moment = record.span[1]  # a window of a recording is there when it is complete
         if moment is None:
             return 0.0  # a record without a time is not held back
         if self._start is None:

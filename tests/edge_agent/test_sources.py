@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import os
+import subprocess
+import sys
 from types import SimpleNamespace
 
 import pytest
@@ -222,7 +224,7 @@ def test_times():
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
-        ("data.csv", "schemes: csv, jsonl, mqtt"),
+        ("data.csv", "schemes: csv, jsonl, mqtt, iio, sensorlogger, signals"),
         ("csv:", "scheme:rest"),
         ("tape:1", "no scheme 'tape'"),
         ("csv:/nowhere/at/all.csv", "No such file"),
@@ -246,3 +248,18 @@ def test_others_can_add_a_source(monkeypatch):
     point = SimpleNamespace(name="dice", load=lambda: Dice)
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda group, name=None: [point])
     assert open_source("dice:6", Options()).rest == "6"
+
+
+def test_no_source_imports_more_than_a_device_has():
+    code = """
+import sys
+from importlib import import_module
+from edge_agent.sources import SCHEMES
+for place in SCHEMES.values():
+    import_module(place.partition(":")[0])
+heavy = {"scipy", "pandas", "river", "sklearn", "matplotlib", "aggregator", "sim_devices"} & {
+    name.split(".")[0] for name in sys.modules}
+sys.exit(f"imported: {heavy}" if heavy else 0)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr

@@ -1,0 +1,29 @@
+"""What a source has lost, said in the log at 1, 2, 4, 8, ... of a kind: seen by the owner, and no flood."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping
+
+log = logging.getLogger("fsir.source")
+
+
+class Tally:
+    """Counts by kind; a kind is a text that says what was lost and why."""
+
+    def __init__(self, name: str, ordinary: Mapping[str, int] | None = None) -> None:
+        self.name = name
+        self.counts: Counter[str] = Counter()
+        self._due: dict[str, int] = {}
+        self._ordinary = ordinary or {}  # how many of a kind are nothing to worry about
+
+    def add(self, kind: str, more: int = 1) -> None:
+        """Count some more, and say so if it is time."""
+        if more <= 0:
+            return
+        count = self.counts[kind] = self.counts[kind] + more
+        if count >= self._due.get(kind, 1):
+            self._due[kind] = 1 << count.bit_length()
+            level = logging.INFO if count <= self._ordinary.get(kind, 0) else logging.WARNING
+            log.log(level, "%s: %d %s", self.name, count, kind)

@@ -1,0 +1,35 @@
+"""The task of deploy/example for raw sensors is the one with which the simulator reports its accuracy."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from edge_agent.features import FEATURE_NAMES
+from fsir.task import Task
+from sim_devices.datasets.population import LEVELS, DeviceStream, Population
+from sim_devices.scenarios import activities
+from sim_devices.tasks import Setting, build
+
+SCRIPT = Path(__file__).resolve().parents[2] / "deploy" / "example" / "activity_raw.py"
+
+
+def test_the_example_has_the_constants_of_the_simulator(tmp_path):
+    written = subprocess.run(
+        [sys.executable, SCRIPT, "--name", "raw", "--epsilon", "1.0", "--records", "500", "--devices", "4"],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    (tmp_path / "task.toml").write_text(written.stdout)
+    task = Task.load(tmp_path / "task.toml")
+    row = np.zeros((1, len(FEATURE_NAMES)))
+    people = tuple(DeviceStream(f"person-{k}", row, np.array([LEVELS[0]])) for k in range(4))
+    scenario = activities(Population("raw", FEATURE_NAMES, LEVELS, people, (), ()), None)
+    simulated = build(scenario.population, scenario.geometry, Setting(epsilon=1.0, unit_records=2, records=500))
+    assert replace(task.report, max_delay=0.0) == replace(simulated.report, max_delay=0.0)
+    assert replace(task.screening, wait_seconds=0.0) == replace(simulated.screening, wait_seconds=0.0)
+    for section in ("name", "features", "response", "clip", "privacy"):
+        assert getattr(task, section) == getattr(simulated, section)
