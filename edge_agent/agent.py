@@ -77,7 +77,7 @@ class Agent:
         self._pause_until, self._disk_failed = float("-inf"), False
         self._greeting: list[Publish] = []
         self._part: Participation | None = None
-        self._server: Server | None = None
+        self.server: Server | None = None  # with the latest subspace
         self._latest, self._refusal = b"", ""
         if (pin := state.pinned(name)) is not None:
             task = inbox.read_task(pin.raw, name)
@@ -128,7 +128,7 @@ class Agent:
     @property
     def serving(self) -> bool:
         """Whether there is a subspace to serve with."""
-        return self._server is not None
+        return self.server is not None
 
     @property
     def position(self) -> Position:
@@ -154,7 +154,7 @@ class Agent:
 
     def serve(self, record: Record) -> dict[str, Any] | None:
         """The record on the directions of the latest subspace, and its class if that is known; else None."""
-        found = None if self._server is None else self._server.serve(record.x)
+        found = None if self.server is None else self.server.serve(record.x)
         return None if found is None else {"record": record.position.ordinal, **found}
 
     def checkpoint(self, leaving: bool = False) -> None:
@@ -292,7 +292,7 @@ class Agent:
             return  # retained: it comes with every connection
         server = Server(task, inbox.read_subspace(raw, task, self.active))
         self.state.keep_subspace(self.name, raw)
-        self._server, self._latest = server, raw
+        self.server, self._latest = server, raw
 
     def _take_receipt(self, raw: bytes, task: Task) -> None:
         receipt = inbox.read_receipt(raw, task, self.state.device)

@@ -17,6 +17,7 @@ and then uses the subspace that it gets back to turn each new record into a few 
   fsir-agent run --broker mqtts://host ...     take part
   fsir-agent status --state DIR                how far is it?
   fsir-agent ledger --state DIR                what have I given away so far?
+  fsir-agent label walking --state DIR         this is what I am doing now: learn it
   fsir-agent forget --state DIR                delete what was learned and not yet reported
 """
 _RUN = """\
@@ -28,10 +29,23 @@ sources:
   jsonl:FILE    one JSON object per line; nested values as a.b
   jsonl:-       the same from standard input (what is read and not yet saved is lost in a crash)
   mqtt:TOPIC    sensor readings as JSON, for example mqtt:zigbee2mqtt/kitchen; on the task's broker, or --source-broker
+  iio:DEVICE    accelerometer and gyroscope of this device (Linux), for example iio:mpu6050; windows become records
+  sensorlogger:mqtt:TOPIC, sensorlogger:http://HOST:PORT/PATH    a phone of yours with the app "Sensor Logger"
+  signals:FILE  a recording of both sensors: a table with time, acc_x, ..., gyro_z and, if it has one, label
+
+What the last three bring without a label waits for one: `fsir-agent label walking`. Others do so with --labels.
 
 example:
   fsir-agent run --broker mqtts://broker.example --ca ca.pem --username pi-7 --password-file ~/.fsir-password \\
       --task activity --device pi-7 --source jsonl:/var/log/sensor.jsonl --follow --state ~/.fsir
+"""
+_LABEL = """\
+Say what you are doing. The running agent labels the records of that time with it, until the next label or until it
+expires. Nothing about it leaves the device: what is learned from it is reported with noise, like everything else.
+
+  fsir-agent label walking --state DIR             from now on
+  fsir-agent label walking --since 20 --state DIR  from 20 seconds ago; what is learned already stays
+  fsir-agent label --clear --state DIR             from now on it is not known
 """
 _POLICY = "the owner's policy, a TOML file; without one: total epsilon 2 at delta 1e-6, proven mechanisms only"
 
@@ -48,6 +62,10 @@ def main(arguments: list[str] | None = None) -> int:
             from edge_agent.start import start  # only what a command needs is imported: devices are small
 
             return start(args)
+        if args.command == "label":
+            from edge_agent.press import label
+
+            return label(args)
         from edge_agent import show
 
         return int(getattr(show, args.command)(args))
@@ -70,16 +88,32 @@ def _parser() -> argparse.ArgumentParser:
     check.add_argument("--state", metavar="DIR", help="also count what this device has spent already")
     status = commands.add_parser("status", help="how far each task is")
     ledger = commands.add_parser("ledger", help="every release that this device ever made, and the total")
-    forget = commands.add_parser("forget", help="delete what was learned and not yet reported; the ledger stays")
+    label = commands.add_parser(
+        "label", help="what you are doing: the button", description=_LABEL, formatter_class=layout
+    )
+    _add_label(label)
+    forget = commands.add_parser(
+        "forget", help="delete what was learned and not yet reported, and labels; the ledger stays"
+    )
     forget.add_argument("--task", metavar="NAME", help="only of this task")
     forget.add_argument("--unpin", action="store_true", help="also let another task take the name")
-    for command in (status, ledger, forget):
+    for command in (status, ledger, label, forget):
         command.add_argument("--state", required=True, metavar="DIR", help="the state directory of the agent")
     for command in (status, ledger):
         command.add_argument("--policy", metavar="FILE", help=_POLICY)
-    for command in (check, status, ledger, forget):
+    for command in (check, status, ledger, label, forget):
         command.add_argument("--json", action="store_true", help="one JSON object, for programs")
     return parser
+
+
+def _add_label(label: argparse.ArgumentParser) -> None:
+    label.add_argument("label", nargs="?", metavar="LABEL", help="one of the classes of the task")
+    label.add_argument("--clear", action="store_true", help="from here on it is not known")
+    begun = label.add_mutually_exclusive_group()
+    begun.add_argument("--since", type=float, default=0.0, metavar="SECONDS", help="it began so many seconds ago")
+    begun.add_argument("--at", metavar="TIME", help="it began at this time: ISO 8601, or seconds since the epoch")
+    label.add_argument("--for", type=float, dest="lasts", metavar="SECONDS",
+                       help="how long it lasts; without this it expires half an hour after the press")  # fmt: skip
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
@@ -106,6 +140,14 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     source.add_argument("--source-ca", metavar="FILE")
     source.add_argument("--acc-range", type=float, metavar="G", help="full scale of the accelerometer, if not known")
     source.add_argument("--gyro-range", type=float, metavar="RAD/S", help="and of the gyroscope")
+    labels = run.add_argument_group("labels and recognition")
+    labels.add_argument("--labels", metavar="WHERE",
+                        help="for records without a label: press (`fsir-agent label`), or also topic:TOPIC on the "
+                             "sensors' broker")  # fmt: skip
+    labels.add_argument("--label-delay", type=float, default=5.0, metavar="SECONDS",
+                        help="how long a record waits for such a label before it is learned (default 5)")  # fmt: skip
+    labels.add_argument("--predict", action="store_true",
+                        help="tell what the owner is doing, on this device only; needs fsir-edge[river]")  # fmt: skip
     manner = run.add_argument_group("manner")
     manner.add_argument("--output", default="-", metavar="WHERE",
                         help="served records as JSON lines: - (standard output), a file, or unix:PATH")  # fmt: skip

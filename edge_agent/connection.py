@@ -22,6 +22,7 @@ from paho.mqtt.properties import Properties
 
 from edge_agent.errors import ConnectionSettingsError, LoginRefusedError
 from edge_agent.retry import Delays
+from edge_agent.tls import TellingSocket, explain
 from fsir.messages import LIMITS
 
 log = logging.getLogger("fsir.connection")
@@ -105,6 +106,10 @@ class Connection:
         self._on_message, self._on_up, self._on_down, self._will = on_message, on_up, on_down, will
         self._delays, self._chance = delays or Delays(first=1.0, longest=300.0), random.SystemRandom()
         self._tls = broker.context() if broker.tls else None
+        if self._tls is not None:
+            self._tls.sslsocket_class = TellingSocket
+        self._socket: Any = None  # of the latest connection, also when the client has let go of it
+        self._told: set[str] = set()  # causes that were said since it was up for a while
         self._versions = [mqtt.MQTTv5, mqtt.MQTTv311]
         self._client: mqtt.Client | None = None
         self._attempts = 0
@@ -155,9 +160,9 @@ class Connection:
         try:
             client.connect(self._broker.host, self._broker.port, KEEPALIVE, properties=properties)
         except (OSError, ValueError) as error:  # unreachable, unknown name, failed handshake
-            self._later(now, str(error))
+            self._later(now, explain(error))
             return
-        self._client, self._welcome_by = client, now + WELCOME
+        self._client, self._socket, self._welcome_by = client, client.socket(), now + WELCOME
         self._unconfirmed.clear()
 
     def _silent(self, now: float) -> bool:
@@ -171,9 +176,13 @@ class Connection:
             self._on_down()
             if now - self._up_at >= STABLE:
                 self._attempts = 0
+                self._told.clear()
             elif self._attempts >= 2:
                 log.warning("%s: lost again after a few seconds; does this device run twice?", self._broker)
-        if not self._welcomed and not self._refused and self._versions[0] == mqtt.MQTTv5:
+        trouble = getattr(self._socket, "trouble", None)
+        if trouble is not None:
+            self._later(now, explain(trouble))
+        elif not self._welcomed and not self._refused and self._versions[0] == mqtt.MQTTv5:
             self._versions.reverse()  # an older broker: try at once what every broker speaks
             self._due = now
         else:
@@ -185,10 +194,9 @@ class Connection:
         pause = self._delays.after(self._attempts, self._chance)
         self._attempts += 1
         self._due = now + pause
-        log.log(
-            logging.WARNING if self._attempts == 1 else logging.INFO, "%s: %s; next attempt in %.0f s",
-            self._broker, why, pause,
-        )  # fmt: skip
+        level = logging.INFO if why in self._told else logging.WARNING
+        self._told.add(why)
+        log.log(level, "%s: %s; next attempt in %.0f s", self._broker, why, pause)
 
     def fileno(self) -> int | None:
         """What to wait on, if connected."""

@@ -48,6 +48,10 @@ class MomentsLearner:
         """Learn one record, or refuse and count it."""
         self.moments.learn_one(x, y)
 
+    def refuse(self, reason: str) -> None:
+        """Count a record that was not even tried."""
+        self.moments.refused[reason] = self.moments.refused.get(reason, 0) + 1
+
     def learn_many(self, X: Rows, y: Sequence[Any] | NDArray[Any]) -> None:
         """Learn rows over all features of the task."""
         self.moments.learn_many(X if self._columns is None else X[:, self._columns], y)
@@ -89,7 +93,7 @@ class RowsLearner:
         try:
             self._waiting.append(self._reader.read(x, y))
         except RecordError as error:
-            self._refuse(error.reason)
+            self.refuse(error.reason)
         if len(self._waiting) >= BLOCK:
             self._quantise()
 
@@ -100,13 +104,14 @@ class RowsLearner:
             raise RecordError("wrong shape", f"X has shape {X.shape} and y {len(slices)} responses: they do not fit")
         finite = np.isfinite(X).all(axis=1)
         good = finite & (slices != UNKNOWN)
-        self._refuse("unknown response", int((slices == UNKNOWN).sum()))
-        self._refuse("not finite", int((~finite & (slices != UNKNOWN)).sum()))
+        self.refuse("unknown response", int((slices == UNKNOWN).sum()))
+        self.refuse("not finite", int((~finite & (slices != UNKNOWN)).sum()))
         self._quantise()
         if good.any():
             self._blocks.append((self._reader.quantiser.truncated(X[good]).astype(np.int16), slices[good]))
 
-    def _refuse(self, reason: str, count: int = 1) -> None:
+    def refuse(self, reason: str, count: int = 1) -> None:
+        """Count records that were not accepted."""
         if count:
             self._reader.refused[reason] = self._reader.refused.get(reason, 0) + count
 

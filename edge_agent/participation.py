@@ -15,6 +15,7 @@ from edge_agent.admission import Feed, cost_of
 from edge_agent.budget import numbers_in
 from edge_agent.entries import LedgerRow, OutboxRow, Pin, Progress
 from edge_agent.errors import StateError
+from edge_agent.labels import NO_LABEL
 from edge_agent.learner import MomentsLearner, RowsLearner, moments_of
 from edge_agent.policy import Policy, fresh
 from edge_agent.reporting import report_bytes
@@ -121,6 +122,9 @@ class Participation:
         if not wanted or self.learner is None:
             return False  # passed by: nothing that would be worth a write
         self._dirty = True
+        if isinstance(record.y, str) and record.y == NO_LABEL:
+            self.learner.refuse("no label")
+            return True
         x, before = record.x, self.learner.n
         y = x.get(self.task.response.name) if record.y is None else record.y
         self.learner.learn_one({name: x[name] for name in self._names if name in x}, y)

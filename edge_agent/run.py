@@ -10,18 +10,23 @@ import signal
 import time
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from paho.mqtt.client import MQTTMessage
 
 from edge_agent.agent import Agent, Phase
 from edge_agent.connection import Broker, Connection
 from edge_agent.errors import StorageError
+from edge_agent.labelling import Labelling
+from edge_agent.labels import NO_LABEL
 from edge_agent.output import Output
 from edge_agent.retry import Delays
 from edge_agent.sources.base import Position, Record, Source
 from edge_agent.state import State
 from fsir.messages import topic
+
+if TYPE_CHECKING:
+    from edge_agent.recognition import Recognition  # which needs River
 
 log = logging.getLogger("fsir.run")
 BATCH = 16  # records between two looks at the broker
@@ -45,9 +50,12 @@ class Runner:
     """Runs the agents of one device until the source ends or someone says stop."""
 
     def __init__(
-        self, agents: list[Agent], state: State, broker: Broker, source: Source, output: Output, manner: Manner
-    ) -> None:
+        self, agents: list[Agent], state: State, broker: Broker, source: Source, output: Output, manner: Manner,
+        labelling: Labelling | None = None, recognition: Recognition | None = None,
+    ) -> None:  # fmt: skip
         self._agents, self._source, self._output, self._manner = agents, source, output, manner
+        self._labelling = Labelling() if labelling is None else labelling
+        self._recognition = recognition
         self._topics = {topic: agent for agent in agents for topic in agent.subscriptions()}
         self._connection = Connection(
             broker, f"fsir-agent-{state.device}", list(self._topics), self._receive,
@@ -113,6 +121,7 @@ class Runner:
 
     def _step(self) -> None:
         self._connection.step(time.monotonic())
+        self._labelling.step(time.monotonic())
         self._feed()
         now = time.monotonic()
         for agent in self._agents:
@@ -137,16 +146,36 @@ class Runner:
         if not self._waiting:
             self._waiting.extend(self._source.poll(BATCH))
         for _ in range(len(self._waiting)):
-            if self._source.replayable and (not self._wanted() or self._held()):
-                return  # a file can wait until there is a use for its records
+            if not self._open() or (self._source.replayable and self._labelling.full):
+                break
             record = self._waiting.popleft()
+            for agent in self._agents:
+                served = agent.serve(record) if self._recognition is None else self._recognition.serve(agent, record)
+                if served is not None:
+                    self._output.write(served)
+            self._labelling.add(record, self._labelled(record))
+            self._learn()
+        self._learn()
+        self._output.flush()
+
+    def _learn(self) -> None:
+        """Learn the records whose labels are settled."""
+        while self._open() and (record := self._labelling.settled()) is not None:
             for agent in self._agents:
                 if agent.learn(record) and not self._learned:
                     self._learned = True
                     log.info("%s: first record learned", agent.name)
-                if (served := agent.serve(record)) is not None:
-                    self._output.write(served)
-        self._output.flush()
+            if self._recognition is not None:
+                self._recognition.learn(record)
+
+    def _labelled(self, record: Record) -> bool:
+        """Whether a record brings its own label."""
+        columns = [agent.task.response.name for agent in self._agents if agent.task is not None]
+        return record.y is not None or any(record.x.get(column) not in (None, NO_LABEL) for column in columns)
+
+    def _open(self) -> bool:
+        """Whether records may pass: a file can wait until there is a use for them."""
+        return not self._source.replayable or (self._wanted() and not self._held())
 
     def _wanted(self) -> bool:
         return any(agent.wants_records or agent.serving for agent in self._agents)
@@ -161,6 +190,8 @@ class Runner:
         try:
             for agent in self._agents:
                 agent.checkpoint(leaving)
+            if self._recognition is not None:
+                self._recognition.checkpoint(leaving)
         except StorageError as error:
             log.error("%s", error)
         now = time.monotonic()
@@ -169,17 +200,19 @@ class Runner:
     def _wait(self) -> None:
         now = time.monotonic()
         moments = [now + LONGEST_WAIT, self._connection.next_due(now)]
-        if any(agent.wants_records for agent in self._agents):
+        if self._open():
+            moments.append(self._labelling.due(now))
+        if any(agent.wants_records for agent in self._agents) or (self._recognition and self._recognition.dirty):
             moments.append(self._save_at)
         if any(awaited(agent) is not None for agent in self._agents):
             moments.append(self._ask_at)
         moments += [due for agent in self._agents if (due := agent.next_due(now)) is not None]
-        readers = [self._wake_read]
+        readers = [self._wake_read, *self._labelling.readers()]
         if not self._waiting and not self._source.ended:
             moments.append(now + self._source.delay())
             if (descriptor := self._source.fileno()) is not None:
                 readers.append(descriptor)
-        elif self._waiting and ((self._wanted() and not self._held()) or not self._source.replayable):
+        elif self._waiting and self._open() and not (self._source.replayable and self._labelling.full):
             return
         if self._held() and self._up_at is not None:
             moments.append(self._up_at + HOLD)
@@ -197,11 +230,14 @@ class Runner:
         settled = all(agent.phase in (Phase.SERVING, Phase.STOPPED) for agent in self._agents)
         if self._manner.once and settled:
             return True
-        return self._source.ended and not self._waiting and (settled or self._too_few())
+        return self._ended() and (settled or self._too_few())
+
+    def _ended(self) -> bool:
+        return self._source.ended and not self._waiting and not len(self._labelling)
 
     def _too_few(self) -> bool:
         """Whether the source has ended before some task had its records, and no deadline will come."""
-        if not self._source.ended or self._waiting or any(agent.pending for agent in self._agents):
+        if not self._ended() or any(agent.pending for agent in self._agents):
             return False
         learning = [agent for agent in self._agents if agent.phase is Phase.LEARNING]
         if not learning or any(agent.phase is Phase.SCREENED for agent in self._agents):
@@ -217,6 +253,7 @@ class Runner:
         for agent in self._agents:
             if self._connection.up and (message := agent.presence(False)) is not None:
                 self._connection.publish(message.topic, message.payload, message.retain)
+        self._labelling.close()
         self._connection.close()
         os.close(self._wake_read)
         os.close(self._wake_write)

@@ -7,10 +7,12 @@ import json
 import math
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import msgpack
 
+from edge_agent import label_file
 from edge_agent.admission import Feed, cost_of, refusals
 from edge_agent.budget import total_epsilon
 from edge_agent.entries import LedgerRow, Pin
@@ -72,6 +74,8 @@ def status(args: argparse.Namespace) -> int:
     for found in tasks:
         for reason, count in found.get("refused", {}).items():
             print(f"{found['task']}: {count} records not accepted: {reason}")
+        for line in _recognition_lines(found.get("recognition")):
+            print(f"{found['task']}: {line}")
     return 0
 
 
@@ -91,8 +95,39 @@ def _task_status(state: State, pin: Pin) -> dict[str, Any]:
         "refused": refused, "reports": {stage: row.verdict or "sent" for stage, row in made.items()},
         "pending": len(pending), "active": None if pin.active is None else list(pin.active),
         "subspace": "" if subspace is None else f"version {subspace.version}, {subspace.dimension} directions",
+        "recognition": _recognition(state, pin.name),
         "reason": "; ".join([*([pin.stopped] if pin.stopped else []), *remarks]),
     }  # fmt: skip
+
+
+def _recognition(state: State, name: str) -> dict[str, Any] | None:
+    """How well the device knows what its owner does, under this version of the subspace and earlier ones."""
+    raw = state.recognition(name)
+    if raw is None:
+        return None
+    table = msgpack.unpackb(raw)
+    return {**table["now"], "past": table["past"]}
+
+
+def _recognition_lines(found: dict[str, Any] | None) -> list[str]:
+    if found is None:
+        return []
+    lines, recent = [], found["recent"]
+    if found["labelled"]:
+        now, late = found["accuracy"], recent["accuracy"]
+        federation = "none" if now["federation"] is None else f"{now['federation']:.3f}"
+        lines.append(
+            f"{found['labelled']} labelled records recognised, {now['said']:.3f} right (of the last "
+            f"{recent['labelled']}: {late['said']:.3f}); the device's own classifier {now['device']:.3f}, the "
+            f"federation's {federation}, always the commonest {now['majority']:.3f}"
+        )
+    if found["drift"] is not None:
+        when = datetime.fromtimestamp(found["drift"]["time"], UTC).strftime("%Y-%m-%d %H:%M")
+        lines.append(
+            f"the subspace no longer fits this device since {when} UTC, record {found['drift']['record']}: "
+            f"{found['drift']['meaning']}"
+        )
+    return lines
 
 
 def ledger(args: argparse.Namespace) -> int:
@@ -121,7 +156,7 @@ def _ledger_line(row: LedgerRow) -> list[str]:
 
 
 def forget(args: argparse.Namespace) -> int:
-    """Delete what was learned and not reported."""
+    """Delete what was learned and not reported, recognition and, unless one task is named, labels included."""
     state = State(args.state, None)
     try:
         names = [pin.name for pin in state.pins()] if args.task is None else [args.task]
@@ -129,6 +164,8 @@ def forget(args: argparse.Namespace) -> int:
             if state.pinned(name) is None:
                 raise StateError(f"there is no task {name!r} in this state")
             state.forget(name, unpin=args.unpin)
+        if args.task is None:
+            label_file.forget(Path(args.state))
     finally:
         state.close()
     if args.json:

@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import argparse
+import math
 import os
 from contextlib import ExitStack, closing
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from edge_agent.agent import Agent, Feed
 from edge_agent.connection import Broker
 from edge_agent.errors import ConnectionSettingsError, SourceError
+from edge_agent.label_file import Tail
+from edge_agent.label_topic import LabelTopic
+from edge_agent.labelling import Labelling
 from edge_agent.output import open_output
 from edge_agent.policy import Policy
 from edge_agent.run import Manner, Runner
 from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
 from edge_agent.state import State
+from fsir.errors import FsirError
 from fsir.service import ready
+
+if TYPE_CHECKING:
+    from edge_agent.recognition import Recognition
 
 
 def start(args: argparse.Namespace) -> int:
     """Run until the source ends or a signal comes."""
     if len(set(args.task)) < len(args.task):
         raise SourceError(f"--task {' '.join(args.task)}: name each task once")
+    if not 0.0 <= args.label_delay < math.inf:
+        raise SourceError(f"--label-delay {args.label_delay}: give a number of seconds, 0 or more")
+    if args.source.startswith("sensorlogger:mqtt:") and args.source_broker is None:
+        raise SourceError(
+            f"--source {args.source}: raw signals do not belong on the federation's broker; give the broker of your "
+            "own to which the phone sends: --source-broker mqtts://HOST"
+        )
     if args.speed is not None and (args.time_column is None or not args.speed > 0):
         raise SourceError(f"--speed {args.speed}: it must be above 0, and needs --time-column")
     policy = Policy() if args.policy is None else Policy.load(args.policy)
@@ -34,13 +50,48 @@ def start(args: argparse.Namespace) -> int:
         follow=args.follow, time_column=args.time_column, speed=args.speed, record_id=args.record_id,
         broker=_sensors(args) or broker, acc_range=args.acc_range, gyro_range=args.gyro_range,
     )  # fmt: skip
+    topic = _label_topic(args)
+    recognition_of = _recognition() if args.predict else None
     with ExitStack() as leaving:
         source = leaving.enter_context(closing(open_source(args.source, options)))
         state = leaving.enter_context(closing(State(args.state, args.device)))
         output = leaving.enter_context(closing(open_output(args.output)))
         agents = [Agent(state, name, policy, feed=Feed.of(source)) for name in args.task]
+        labelling = Labelling(
+            Tail(Path(args.state)), args.label_delay, pressed=args.labels is not None, replayable=source.replayable,
+            time_column=args.time_column,
+            topic=None if topic is None else LabelTopic(options.broker or broker, topic, Path(args.state)),
+        )  # fmt: skip
         ready()
-        return Runner(agents, state, broker, source, output, Manner(args.once, args.save_every)).run()
+        manner = Manner(args.once, args.save_every)
+        recognition = None if recognition_of is None else recognition_of(state, agents)
+        return Runner(agents, state, broker, source, output, manner, labelling, recognition).run()
+
+
+def _label_topic(args: argparse.Namespace) -> str | None:
+    """The topic of `--labels topic:TOPIC`; None where labels are only pressed, or come with the records."""
+    if args.labels is None:
+        return None
+    if args.source.startswith(("csv:", "jsonl:")) and args.source != "jsonl:-" and args.time_column is None:
+        raise SourceError(
+            f"--labels {args.labels}: nobody knows when the records of {args.source} were made; name the column that "
+            "says so with --time-column, or put the labels into the file"
+        )
+    kind, _, topic = args.labels.partition(":")
+    if args.labels == "press":
+        return None
+    if kind != "topic" or not topic or set(topic) & set("+#\0"):
+        raise SourceError(f"--labels {args.labels}: write press, or topic:TOPIC with the name of one topic")
+    return str(topic)
+
+
+def _recognition() -> type[Recognition]:
+    """River is needed for this alone: it is large, and most devices do without it."""
+    try:
+        from edge_agent.recognition import Recognition
+    except ImportError as error:
+        raise FsirError(f'--predict needs River ({error}): pip install "fsir-edge[river]"') from None
+    return Recognition
 
 
 def _sensors(args: argparse.Namespace) -> Broker | None:

@@ -38,6 +38,8 @@ _LEDGER = ", ".join(field.name for field in fields(LedgerRow))
 _LEDGER_MARKS = ", ".join("?" * len(fields(LedgerRow)))
 _OUTBOX = ", ".join(field.name for field in fields(OutboxRow))
 
+_RECOGNITION = "recognition:"  # of a task: no task has a name with a colon
+
 Kept = tuple[NDArray[np.int16], NDArray[np.int64]]  # quantised rows, and their slices
 
 
@@ -151,6 +153,25 @@ class State:
             self._db.rows("SELECT ordinal, cursor FROM positions WHERE task = ? AND source = ?", name, source)
         )
 
+    def recognised(self, name: str, source: str) -> Position:
+        """How far the recognition of a task has come in a source: it has its own pace, and its own commits."""
+        return self.position(f"{_RECOGNITION}{name}", source)
+
+    def recognition(self, name: str) -> bytes | None:
+        """What recognition has learned under a task."""
+        found = self._db.rows("SELECT value FROM meta WHERE key = ?", f"{_RECOGNITION}{name}")
+        return found[0][0] if found else None
+
+    def keep_recognition(self, name: str, source: str, position: Position, learned: bytes) -> None:
+        """Commit what recognition has learned, and the position that it belongs to."""
+        with self._db.transaction():
+            self._db.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", f"{_RECOGNITION}{name}", learned)
+            self._put(f"{_RECOGNITION}{name}", source, position)
+
+    def _put(self, name: str, source: str, position: Position) -> None:
+        cursor = None if position.cursor is None else json.dumps(position.cursor)
+        self._db.run("INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?)", name, source, position.ordinal, cursor)
+
     def last_position(self, source: str) -> Position:
         """The furthest that any task has come in a source."""
         query = "SELECT ordinal, cursor FROM positions WHERE source = ? ORDER BY ordinal DESC LIMIT 1"
@@ -167,11 +188,8 @@ class State:
             progress.first, progress.last, progress.learned, name,
         )  # fmt: skip
         if progress.position != START:
-            cursor = None if progress.position.cursor is None else json.dumps(progress.position.cursor)
-            self._db.run(
-                "INSERT OR REPLACE INTO positions SELECT name, source, ?, ? FROM tasks WHERE name = ?",
-                progress.position.ordinal, cursor, name,
-            )  # fmt: skip
+            for (source,) in self._db.rows("SELECT source FROM tasks WHERE name = ?", name):
+                self._put(name, source, progress.position)
         rows: list[tuple[Any, ...]] = [(name, len(K), K.tobytes(), slices.tobytes()) for K, slices in kept]
         self._db.run_many("INSERT INTO kept (task, n, K, slices) VALUES (?, ?, ?, ?)", rows)
         if drop_kept:
@@ -188,7 +206,7 @@ class State:
             yield np.frombuffer(K, np.int16).reshape(-1, p), np.frombuffer(slices, np.int64)
 
     def forget(self, name: str, *, unpin: bool = False) -> None:
-        """Delete what was learned and not reported; ledger, positions and outbox stay.
+        """Delete what was learned and not reported, and for recognition; ledger, positions and outbox stay.
 
         With `unpin` another task may take this name; the ledger keeps what this one has spent.
         """
@@ -196,6 +214,7 @@ class State:
             raise StateError(f"task {name!r} has a report without a receipt: run the agent until it is delivered")
         with self._db.transaction():
             self._save(name, Progress(), (), drop_kept=True)
+            self._db.run("DELETE FROM meta WHERE key = ?", f"{_RECOGNITION}{name}")
             if unpin:
                 self._db.run("DELETE FROM tasks WHERE name = ?", name)
         self._db.run("VACUUM")

@@ -116,4 +116,8 @@ def _open(path: Path) -> sqlite3.Connection:
 def _open_read_only(path: Path) -> sqlite3.Connection:
     if not path.exists():
         raise StateError(f"there is no state file {path}: has an agent run with this --state?")
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None, timeout=_WAIT)
+    # Open for writing all the same, where that is allowed: an agent whose disk was full, or that was killed, leaves a
+    # journal behind, and nobody can read before it has been rolled back.
+    db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=_WAIT)
+    db.execute("PRAGMA query_only = ON")
+    return db

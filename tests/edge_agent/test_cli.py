@@ -160,6 +160,11 @@ RUN = ["run", "--broker", "mqtt://127.0.0.1:9", "--task", "t", "--device", "d", 
         ([*RUN, "--speed", "2"], "--time-column"),
         ([*RUN, "--password-file", "/nowhere"], "password file"),
         ([*RUN, "--source", "csv:/nowhere.csv"], "No such file"),
+        ([*RUN, "--labels", "shout"], "topic:TOPIC"),
+        ([*RUN, "--labels", "topic:"], "topic:TOPIC"),
+        ([*RUN, "--labels", "topic:a/#"], "one topic"),
+        ([*RUN, "--labels", "press", "--source", "csv:/nowhere.csv"], "--time-column"),
+        ([*RUN, "--label-delay", "-1"], "--label-delay"),
     ],
 )
 def test_mistakes_end_with_one_clear_line(arguments, reason, capsys, tmp_path, monkeypatch):
@@ -181,7 +186,8 @@ def test_two_agents_on_one_directory(tmp_path, capsys):
 
 
 def test_help_teaches(capsys):
-    for arguments, lesson in ((["--help"], "fsir-agent check --task"), (["run", "--help"], "mqtt:zigbee2mqtt/kitchen")):
+    for arguments, lesson in ((["--help"], "fsir-agent check --task"), (["run", "--help"], "mqtt:zigbee2mqtt/kitchen"),
+                              (["label", "--help"], "--clear")):  # fmt: skip
         with pytest.raises(SystemExit) as left:
             main(arguments)
         assert left.value.code == 0

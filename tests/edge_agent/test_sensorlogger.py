@@ -12,6 +12,7 @@ import paho.mqtt.client as mqtt
 import pytest
 from paho.mqtt.enums import CallbackAPIVersion
 
+from edge_agent.cli import main
 from edge_agent.connection import Broker
 from edge_agent.errors import SourceError
 from edge_agent.sources import open_source
@@ -89,9 +90,9 @@ def test_the_agent_serves_windows_of_a_phone(mosquitto_url, tmp_path, way):
     sent = messages(*recording(1800), batch=4.0)
     with TinyAggregator(mosquitto_url, raw_task()) as server:
         server.emit()
-        ranges = ("--acc-range", "8", "--gyro-range", "35")
+        options = ("--acc-range", "8", "--gyro-range", "35", "--source-broker", mosquitto_url)
         process = subprocess.Popen(
-            command(mosquitto_url, address, tmp_path, *ranges),
+            command(mosquitto_url, address, tmp_path, *options),
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
@@ -114,3 +115,9 @@ def test_the_agent_serves_windows_of_a_phone(mosquitto_url, tmp_path, way):
     found = [json.loads(line)["record"] for line in served]
     assert found == list(range(found[0], found[0] + len(found)))
     assert not [about for about, _ in server.seen if about.startswith("fsir/") and "/report/" in about]
+
+
+def test_signals_are_not_looked_for_on_the_federations_broker(tmp_path, capsys):
+    arguments = ["run", "--broker", "mqtt://127.0.0.1:1", "--task", "t", "--device", "d", "--state", str(tmp_path)]
+    assert main([*arguments, "--source", "sensorlogger:mqtt:phone", "--acc-range", "8", "--gyro-range", "35"]) == 2
+    assert "--source-broker" in capsys.readouterr().err

@@ -48,6 +48,26 @@ def test_a_second_agent_on_the_directory_is_stopped(tmp_path):
     State(tmp_path, DEVICE).close()
 
 
+def test_whoever_looks_sees_the_last_commit_also_behind_an_agent_that_died_while_writing(tmp_path):
+    (tmp_path / "dead").mkdir()
+    state = State(tmp_path / "live", DEVICE)
+    state.note("a", "committed")
+    state._db._db.execute("PRAGMA cache_size = 1")  # so that an open transaction reaches the disk
+    state._db._db.execute("BEGIN IMMEDIATE")
+    for k in range(200):
+        state._db._db.execute("INSERT INTO meta VALUES (?, ?)", (f"k{k}", b"x" * 4000))
+    for file in (tmp_path / "live").iterdir():
+        (tmp_path / "dead" / file.name).write_bytes(file.read_bytes())
+    assert len(list((tmp_path / "dead").iterdir())) == 2  # a journal, and nobody who holds the lock
+    state._db._db.execute("ROLLBACK")
+    state.close()
+    looking = State(tmp_path / "dead", None, read_only=True)
+    assert looking.notes() == {"a": "committed"}
+    with pytest.raises(StorageError, match="readonly"):
+        looking.note("b", "not by whoever looks")
+    looking.close()
+
+
 def test_a_directory_belongs_to_one_device_and_kind(tmp_path):
     State(tmp_path / "real", DEVICE).close()
     State(tmp_path / "sim", DEVICE, simulated=True).close()

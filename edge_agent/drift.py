@@ -1,0 +1,90 @@
+"""Whether the subspace still fits this device: two watches, each over one stream of numbers, with River's ADWIN.
+
+With labels: the errors of the federation's classifier. Without any: how far a record lies from where its class used to
+be on this device, in units of the spread. The first `REFERENCE` records of each class (as the classifier names it)
+say where that is. A spread below that of all classes together is not believed: whoever sits once sits more still than
+over a week. Only a rise counts. The figures behind these choices are in docs/recognition.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from river.drift import ADWIN
+
+REFERENCE = 100  # records of a class that say where it usually is
+CONFIDENCE = 1e-5  # ADWIN's delta
+FAR = 9.0  # mean squared distance, in units of the spread, beyond which all is equally far
+KEPT = 300  # numbers of each watch that survive a restart
+Vector = NDArray[np.float64]
+
+
+class Watch:
+    """One stream of numbers from 0 to 255; tells when their mean has risen."""
+
+    def __init__(self, values: bytes = b"") -> None:
+        self.values = bytearray()
+        self._adwin: Any = ADWIN(delta=CONFIDENCE)  # type: ignore[no-untyped-call]
+        for value in values:
+            self.update(value)
+
+    def update(self, value: int) -> bool:
+        """One more number; true if the mean has risen just now."""
+        before = self._adwin.estimation
+        self._adwin.update(value / 255)
+        self.values.append(value)
+        del self.values[:-KEPT]
+        return bool(self._adwin.drift_detected and self._adwin.estimation > before)
+
+
+class Places:
+    """Where each class usually lies on this device."""
+
+    def __init__(self, table: Mapping[str, Sequence[Any]] | None = None) -> None:
+        # Class -> number, mean, sum of squared deviations of its first records.
+        self._known = {
+            label: (int(n), np.frombuffer(mean), np.frombuffer(squares))
+            for label, (n, mean, squares) in (table or {}).items()
+        }
+
+    def distance(self, z: Vector, label: str) -> float | None:
+        """Mean squared distance to the usual place of a class in units of its spread; None while that is learned."""
+        n, mean, squares = self._known.get(label, (0, np.zeros(len(z)), np.zeros(len(z))))
+        if n < REFERENCE:
+            step = z - mean
+            mean = mean + step / (n + 1)
+            self._known[label] = (n + 1, mean, squares + step * (z - mean))
+            return None
+        pooled = sum(entry[2] for entry in self._known.values())
+        spread = np.maximum(squares / (n - 1), pooled / max(sum(entry[0] - 1 for entry in self._known.values()), 1))
+        return float(np.mean((z - mean) ** 2 / np.maximum(spread, 1e-12)))
+
+    def table(self) -> dict[str, tuple[int, bytes, bytes]]:
+        """Plain values, for the state file."""
+        return {label: (n, mean.tobytes(), squares.tobytes()) for label, (n, mean, squares) in self._known.items()}
+
+
+class Fit:
+    """Both watches of one version of the subspace. What they found stays found until there is a new version."""
+
+    def __init__(self, table: Mapping[str, Any] | None = None) -> None:
+        table = table or {}
+        self._errors, self._distances = Watch(table.get("errors", b"")), Watch(table.get("distances", b""))
+        self._places = Places(table.get("places"))
+
+    def error(self, wrong: bool) -> bool:
+        """A label has come; true if errors have become more frequent just now."""
+        return self._errors.update(255 if wrong else 0)
+
+    def place(self, z: Vector, label: str) -> bool:
+        """A record that is taken for `label`; true if records have moved away from their classes just now."""
+        distance = self._places.distance(z, label)
+        return distance is not None and self._distances.update(round(255 * min(distance, FAR) / FAR))
+
+    def table(self) -> dict[str, Any]:
+        """Plain values, for the state file."""
+        errors, distances = bytes(self._errors.values), bytes(self._distances.values)
+        return {"errors": errors, "distances": distances, "places": self._places.table()}

@@ -1,0 +1,196 @@
+"""A record waits for its label without being lost, and the button that gives it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from edge_agent import label_file
+from edge_agent.cli import main
+from edge_agent.errors import SourceError
+from edge_agent.label_file import Tail
+from edge_agent.labelling import LONGEST_QUEUE, Labelling
+from edge_agent.labels import EXPIRES, NO_LABEL, Event, Timeline
+from edge_agent.sources.base import Position, Record
+from edge_agent.state import State
+from tests.edge_agent.test_labels import read
+from tests.edge_agent.world import DEVICE, simulated
+from tests.fsir.tasks import task
+
+
+class World:
+    """A clock that the test moves, and labels that become known as it moves."""
+
+    def __init__(self, **settings):
+        self.now = 1000.0
+        self.tail = Tail.__new__(Tail)
+        self.tail.timeline, self.tail.refresh, self.tail.exists = Timeline(), lambda: None, lambda: False
+        self.queue = Labelling(self.tail, clock=lambda: self.now, now=lambda: self.now, **settings)
+
+    def press(self, label, at=None):
+        at = self.now if at is None else at
+        self.tail.timeline.add(Event(at, label, at + EXPIRES))
+
+    def take(self):
+        found = []
+        while (record := self.queue.settled()) is not None:
+            found.append((record.position.ordinal, record.y))
+        return found
+
+
+def spanned(k: int, last: float, y: str | None = None) -> Record:
+    return Record(Position(k), {}, y, span=(last - 2.56, last))
+
+
+def test_a_press_after_the_fact_still_counts_within_the_delay():
+    world = World(delay=5.0)
+    world.queue.add(spanned(0, 1000.0), owned=False)
+    world.now = 1003.0
+    assert world.take() == []
+    world.press("a", at=990.0)
+    world.now = 1005.0
+    assert world.take() == [(0, "a")]
+    assert world.take() == []
+
+
+def test_records_leave_in_their_order_even_if_one_needs_no_label():
+    world = World(delay=5.0)
+    world.queue.add(spanned(0, 1000.0), owned=False)
+    world.queue.add(spanned(1, 1001.0, "b"), owned=True)
+    assert world.take() == []
+    world.now = 1006.0
+    assert world.take() == [(0, NO_LABEL), (1, "b")]
+
+
+def test_a_clock_ahead_holds_a_record_no_longer_than_the_delay_and_old_records_do_not_wait():
+    world = World(delay=5.0)
+    world.queue.add(spanned(0, 9_000.0), owned=False)
+    world.queue.add(spanned(1, 400.0), owned=False)
+    world.now += 5.0
+    assert [ordinal for ordinal, _ in world.take()] == [0, 1]
+    world.queue.add(spanned(2, 400.0), owned=False)
+    assert [ordinal for ordinal, _ in world.take()] == [2]
+
+
+def test_records_without_a_time_take_labels_only_if_asked_to():
+    plain = World()
+    plain.press("a")
+    plain.queue.add(Record(Position(0), {}), owned=False)
+    assert plain.take() == [(0, None)]
+    live = World(pressed=True, delay=2.0)
+    live.press("a")
+    live.now += 1.0
+    live.queue.add(Record(Position(0), {}), owned=False)
+    live.now += 2.0
+    assert live.take() == [(0, "a")]
+
+
+def test_a_file_needs_times():
+    world = World(pressed=True, replayable=True, time_column="t")
+    world.press("a", at=100.0)
+    world.queue.add(Record(Position(0), {"t": "1970-01-01T00:01:50+00:00"}), owned=False)
+    assert world.take() == [(0, "a")]
+    for broken in ({"t": "soon"}, {"t": "nan"}, {}):
+        world.queue.add(Record(Position(1), broken), owned=False)
+        world.now += 10.0
+        assert world.take() == [(1, NO_LABEL)]
+    with pytest.raises(SourceError, match="--time-column"):
+        World(pressed=True, replayable=True).queue.add(Record(Position(0), {}), owned=False)
+
+
+def test_the_queue_is_bounded_and_what_leaves_early_has_no_label(caplog):
+    world = World(delay=1e6)
+    world.press("a", at=0.0)
+    for k in range(LONGEST_QUEUE + 3):
+        world.queue.add(spanned(k, 1000.0), owned=False)
+    assert world.take() == [(0, NO_LABEL), (1, NO_LABEL), (2, NO_LABEL)]
+    assert len(world.queue) == LONGEST_QUEUE
+    assert "--label-delay" in caplog.text
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 50), st.sampled_from(["a", "b", ""])), max_size=8),
+    st.lists(st.integers(1, 9), min_size=1, max_size=30),
+)
+def test_chunking_is_irrelevant(presses, chunks):
+    """Records that come one by one or in bursts get the same labels, as long as they come before these are settled."""
+
+    def run(sizes):
+        world, found, k, done = World(delay=10.0), [], 0, 0
+        for size in sizes:
+            world.now = 1000.0 + k + size  # the burst arrives when its last record has been made
+            for at, label in presses[done:]:
+                if 1000.0 + at <= world.now:
+                    world.press(label, 1000.0 + at)
+                    done += 1
+            for j in range(size):
+                world.queue.add(Record(Position(k + j), {}, span=(1000.0 + k + j, 1001.0 + k + j)), owned=False)
+            k += size
+            found += world.take()
+        world.now += 1000.0
+        return found + world.take()
+
+    presses.sort(key=lambda press: press[0])
+    assert run(chunks) == run([1] * sum(chunks))
+
+
+# --- the button -------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def state_directory(tmp_path):
+    """The state of a device that has accepted a task of classes a, b, c; its agent runs on."""
+    with contextlib.closing(State(tmp_path / "state", DEVICE, simulated=True)) as state:
+        simulated(task(), state=state)
+        yield tmp_path / "state"
+
+
+def test_the_button_while_the_agent_runs(state_directory, capsys):
+    where = ["--state", str(state_directory)]
+    assert main(["label", "a", *where, "--since", "100", "--json"]) == 0
+    pressed = json.loads(capsys.readouterr().out)
+    assert main(["label", "--clear", *where]) == 0
+    assert "not known" in capsys.readouterr().out
+    timeline = read(state_directory).timeline
+    assert timeline.over(pressed["time"] + 1, pressed["time"] + 50) == "a"
+    assert timeline.over(pressed["time"] + 1, pressed["time"] + 1000) == ""
+    assert pressed["until"] - pressed["time"] == pytest.approx(EXPIRES + 100)
+
+
+def test_the_button_for_a_time_in_the_past(state_directory, capsys):
+    at = ["--at", "2026-01-01T10:00:00+00:00", "--for", "600", "--json"]
+    assert main(["label", "b", "--state", str(state_directory), *at]) == 0
+    pressed = json.loads(capsys.readouterr().out)
+    assert pressed["until"] - pressed["time"] == 600
+    assert read(state_directory).timeline.over(pressed["time"], pressed["time"] + 599) == "b"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["flying"], "known are a, b, c"),
+        ([], "--clear"),
+        (["a", "--clear"], "--clear"),
+        (["a", "--at", "noon"], "2026-05-01T12:30:00"),
+        (["a", "--at", "9e12"], "press when it does"),
+        (["a", "--at", "nan"], "seconds since the epoch"),
+        (["a", "--since", "-1000"], "press when it does"),
+        (["a", "--since", "nan"], "seconds since the epoch"),
+        (["a", "--for", "0"], "above 0"),
+    ],
+)
+def test_mistakes_with_the_button(state_directory, arguments, reason, capsys):
+    assert main(["label", *arguments, "--state", str(state_directory)]) == 2
+    assert reason in capsys.readouterr().err
+    assert not (state_directory / label_file.FILE).exists()
+
+
+def test_the_button_of_a_device_that_never_ran(tmp_path, capsys):
+    assert main(["label", "a", "--state", str(tmp_path)]) == 2
+    assert "no state file" in capsys.readouterr().err
+    assert not os.listdir(tmp_path)
