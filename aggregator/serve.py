@@ -14,8 +14,8 @@ from aggregator.daemon import Daemon
 from aggregator.http import HttpServer, pages
 from aggregator.sqlite import open_store
 from edge_agent.connection import Broker
+from edge_agent.service import ready
 from fsir.errors import FsirError
-from fsir.service import ready
 from fsir.task import Task
 
 

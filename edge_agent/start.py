@@ -18,11 +18,11 @@ from edge_agent.labelling import Labelling
 from edge_agent.output import open_output
 from edge_agent.policy import Policy
 from edge_agent.run import Manner, Runner
+from edge_agent.service import ready
 from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
 from edge_agent.state import State
 from fsir.errors import FsirError
-from fsir.service import ready
 
 if TYPE_CHECKING:
     from edge_agent.recognition import Recognition

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fsir.service import ready
+from edge_agent.service import ready
 
 
 @pytest.mark.parametrize("abstract", [False, True])
