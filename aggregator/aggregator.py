@@ -35,6 +35,7 @@ from fsir.plan import SCREENING
 from fsir.task import TRIMMED, Task
 
 LOG = logging.getLogger("fsir.aggregator")
+REPEAT_SECONDS = 30.0  # after which a worker repeats what is retained and was another's to publish
 
 __all__ = ["Aggregator", "Estimation", "Publication"]
 
@@ -85,6 +86,8 @@ class Aggregator:
         publications = [Publication(messages.topic(federation.name, "task"), federation.body)]
         for kind in ("active", "subspace"):
             row = self.store.published(federation.key, kind)
+            if row is not None:
+                federation.shown[kind] = row
             if row is not None or editions:  # an empty message clears what an earlier edition has left
                 publications.append(Publication(messages.topic(federation.name, kind), row.body if row else b""))
         return publications
@@ -158,12 +161,23 @@ class Aggregator:
     # --- the active set -------------------------------------------------------------------------------------------
 
     def tick(self, now: float) -> list[Publication]:
-        """What is due by time alone: the active set of a federation that has waited long enough."""
+        """What is due by time alone: the active set of a federation that has waited long enough, and repetitions."""
         publications = []
         for federation in self.federations.values():
             if self._due(federation, now):
                 with self.store.transaction():
                     publications += self._activate(federation, now)
+            publications += self._repeat(federation, now)
+        return publications
+
+    def _repeat(self, federation: Federation, now: float) -> list[Publication]:
+        """What another worker has stored: it may have ended before it published it, or we have published after it."""
+        publications = []
+        for kind in ("active", "subspace"):
+            row = self.store.published(federation.key, kind)
+            if row is not None and row != federation.shown.get(kind) and not 0.0 <= now - row.at < REPEAT_SECONDS:
+                federation.shown[kind] = row
+                publications.append(Publication(messages.topic(federation.name, kind), row.body))
         return publications
 
     def _due(self, federation: Federation, now: float) -> bool:
@@ -192,7 +206,8 @@ class Aggregator:
             LOG.warning("task %r: no feature stands out among %d screening reports", federation.name, row.devices)
             return []
         body = messages.encode(chosen)
-        self.store.put_published(federation.key, "active", PublishedRow(body, 1, row.change, now))
+        federation.shown["active"] = PublishedRow(body, 1, row.change, now)
+        self.store.put_published(federation.key, "active", federation.shown["active"])
         LOG.info("task %r: %d active features from %d devices", federation.name, len(chosen.features), row.devices)
         return [Publication(messages.topic(federation.name, "active"), body)]
 

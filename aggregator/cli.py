@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from edge_agent.login import add_login
 from fsir.errors import FsirError
 
 _ABOUT = """\
@@ -104,12 +105,7 @@ def _add_serve(serve: argparse.ArgumentParser) -> None:
     )
     need.add_argument("--broker", required=True, metavar="URL", help="mqtt://HOST[:PORT], or mqtts:// with encryption")
     need.add_argument("--store", required=True, metavar="sqlite:PATH", help="created if it does not exist")
-    login = serve.add_argument_group("login")
-    login.add_argument("--username", metavar="NAME")
-    login.add_argument("--password-file", metavar="FILE", help="or the environment variable FSIR_PASSWORD")
-    login.add_argument("--ca", metavar="FILE", help="certificate of the authority that signed the broker's")
-    login.add_argument("--cert", metavar="FILE", help="the aggregator's certificate")
-    login.add_argument("--key", metavar="FILE", help="and its key")
+    add_login(serve, "the aggregator's")
     manner = serve.add_argument_group("manner")
     manner.add_argument("--http", metavar="HOST:PORT", help="serve /metrics (Prometheus) and /healthz there")
     manner.add_argument("--debounce", type=float, default=2.0, metavar="SECONDS",

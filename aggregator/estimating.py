@@ -106,7 +106,9 @@ class Estimating:
             result = None if result is None else replace(result, version=version)
             # Without any report left there is no subspace: an empty message clears the retained one.
             body = b"" if result is None else messages.encode(result)
-            self._store.put_published(federation.key, "subspace", PublishedRow(body, version, job.change, now))
+            row = PublishedRow(body, version, job.change, now)
+            self._store.put_published(federation.key, "subspace", row)
+        federation.shown["subspace"] = row
         self.recall(federation)
         LOG.info("task %r: subspace version %d from %d devices", federation.name, version, job.totals.devices)
         return [Publication(messages.topic(federation.name, "subspace"), body)]

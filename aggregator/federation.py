@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aggregator.store import TotalsRow
+from aggregator.store import PublishedRow, TotalsRow
 from fsir import messages, screening
 from fsir.decode import decode
 from fsir.errors import AccumulatorError, TaskError
@@ -60,6 +60,7 @@ class Federation:
         self.records = allowed_sizes(task)
         self.first = first_stage(task).name  # the stage that an unreadable report most likely meant
         self.active: bytes | None = None  # the message, once it is pinned
+        self.shown: dict[str, PublishedRow] = {}  # what this worker has put on the wire last, by kind
         self.fruitless = 0  # devices whose trimmed screening reports gave no active set
         self.layouts: dict[str, Layout] = {}
         by_votes = task.screening is not None and task.screening.method == "votes"

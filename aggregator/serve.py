@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import argparse
 import gc
-import os
 import signal
-from pathlib import Path
 
 from aggregator import logs
 from aggregator.aggregator import Aggregator
 from aggregator.daemon import Daemon
 from aggregator.http import HttpServer, pages
 from aggregator.sqlite import open_store
-from edge_agent.connection import Broker
+from edge_agent.login import broker_of
 from edge_agent.service import ready
 from fsir.errors import FsirError
 from fsir.task import Task
@@ -23,10 +21,7 @@ def serve(args: argparse.Namespace) -> int:
     """Run until SIGINT or SIGTERM."""
     logs.set_up(args.log, args.log_level)
     tasks = [Task.load(path) for path in args.task]
-    broker = Broker.parse(
-        args.broker, username=args.username, password=_password(args.password_file), ca=args.ca,
-        certificate=args.cert, key=args.key,
-    )  # fmt: skip
+    broker = broker_of(args)
     if args.debounce < 0:
         raise FsirError(f"--debounce {args.debounce}: must be at least 0 seconds")
     store = open_store(args.store)
@@ -47,12 +42,3 @@ def serve(args: argparse.Namespace) -> int:
     finally:
         store.close()
     return 0
-
-
-def _password(path: str | None) -> str | None:
-    if path is None:
-        return os.environ.get("FSIR_PASSWORD")
-    try:
-        return Path(path).expanduser().read_text(encoding="utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise FsirError(f"password file {path}: {error}") from None

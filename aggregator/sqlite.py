@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import json
 import sqlite3
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -61,12 +62,24 @@ class SqliteStore:
         self._path = path
         try:
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-            self._db.execute("PRAGMA journal_mode=WAL")
+            self._use_wal()
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
             self._prepare(path)
         except sqlite3.Error as error:
             raise StoreError(f"store {path}: {error}; give the path of a writable file in an existing folder") from None
+
+    def _use_wal(self) -> None:
+        """Insist: of two workers who create the store at the same moment SQLite lets one fail at once."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
 
     def _prepare(self, path: str | Path) -> None:
         if self._db.execute("PRAGMA user_version").fetchone() == (FORMAT,):

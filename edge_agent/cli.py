@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 
+from edge_agent.login import add_login
 from fsir.errors import FsirError
 
 _ABOUT = """\
@@ -124,12 +125,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     need.add_argument("--source", required=True, metavar="SOURCE", help="where records come from, see above")
     need.add_argument("--state", required=True, metavar="DIR", help="the device's memory and ledger: do not lose it")
     need.add_argument("--policy", metavar="FILE", help=_POLICY)
-    login = run.add_argument_group("login")
-    login.add_argument("--username", metavar="NAME")
-    login.add_argument("--password-file", metavar="FILE", help="or the environment variable FSIR_PASSWORD")
-    login.add_argument("--ca", metavar="FILE", help="certificate of the authority that signed the broker's")
-    login.add_argument("--cert", metavar="FILE", help="this device's certificate")
-    login.add_argument("--key", metavar="FILE", help="and its key")
+    add_login(run, "this device's")
     source = run.add_argument_group("source")
     source.add_argument("--follow", action="store_true", help="wait for more at the end of a file")
     source.add_argument("--time-column", metavar="NAME", help="replay at the pace at which this column was recorded")

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import argparse
 import math
-import os
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edge_agent.agent import Agent, Feed
 from edge_agent.connection import Broker
-from edge_agent.errors import ConnectionSettingsError, SourceError
+from edge_agent.errors import SourceError
 from edge_agent.label_file import Tail
 from edge_agent.label_topic import LabelTopic
 from edge_agent.labelling import Labelling
+from edge_agent.login import broker_of, password
 from edge_agent.output import open_output
 from edge_agent.policy import Policy
 from edge_agent.run import Manner, Runner
@@ -42,10 +42,7 @@ def start(args: argparse.Namespace) -> int:
     if args.speed is not None and (args.time_column is None or not args.speed > 0):
         raise SourceError(f"--speed {args.speed}: it must be above 0, and needs --time-column")
     policy = Policy() if args.policy is None else Policy.load(args.policy)
-    broker = Broker.parse(
-        args.broker, username=args.username, password=_password(args.password_file, "FSIR_PASSWORD"),
-        ca=args.ca, certificate=args.cert, key=args.key,
-    )  # fmt: skip
+    broker = broker_of(args)
     options = Options(
         follow=args.follow, time_column=args.time_column, speed=args.speed, record_id=args.record_id,
         broker=_sensors(args) or broker, acc_range=args.acc_range, gyro_range=args.gyro_range,
@@ -97,14 +94,5 @@ def _recognition() -> type[Recognition]:
 def _sensors(args: argparse.Namespace) -> Broker | None:
     if args.source_broker is None:
         return None
-    password = _password(args.source_password_file, "FSIR_SOURCE_PASSWORD")
-    return Broker.parse(args.source_broker, password=password, ca=args.source_ca)
-
-
-def _password(path: str | None, variable: str) -> str | None:
-    if path is None:
-        return os.environ.get(variable)
-    try:
-        return Path(path).expanduser().read_text(encoding="utf-8").rstrip("\r\n")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConnectionSettingsError(f"password file {path}: {error}") from None
+    secret = password(args.source_password_file, "FSIR_SOURCE_PASSWORD")
+    return Broker.parse(args.source_broker, password=secret, ca=args.source_ca)
