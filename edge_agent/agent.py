@@ -29,6 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 from edge_agent import inbox
 from edge_agent.admission import Feed, refusals
 from edge_agent.errors import StateError, StorageError
+from edge_agent.gate import SETTLE, Gate
 from edge_agent.outbox import Outbox, Publish
 from edge_agent.participation import Participation
 from edge_agent.phase import Phase
@@ -47,7 +48,6 @@ from fsir.task import Task
 __all__ = ["Agent", "Feed", "Phase", "Publish"]
 
 log = logging.getLogger("fsir.agent")
-SETTLE = 0.5  # seconds after subscribing in which a receipt that is already on the broker arrives
 STORAGE_PAUSE = 10.0  # seconds between attempts while the disk takes nothing
 
 
@@ -68,12 +68,11 @@ class Agent:
             if not DEVICE_NAME.match(value):
                 raise StateError(f"{what} {value!r}: use 1 to 64 letters, digits, '.', '_' or '-'")
         self.state, self.name, self.policy, self.feed = state, name, policy or Policy(), feed or Feed()
-        self._clock, self._settle, self._chance = clock, settle, chance or random.SystemRandom()
+        self._clock, self._gate, self._chance = clock, Gate(settle), chance or random.SystemRandom()
         self._outbox = Outbox(delays or Delays(), self._chance)
         kinds = ("receipt", "active", "subspace", "task")
         self._topics = {topic(name, kind, state.device if kind == "receipt" else None): kind for kind in kinds}
         self._unread: dict[str, bytes] = {}  # messages that wait for the task, or for the disk
-        self._ready_at: float | None = None
         self._pause_until, self._disk_failed = float("-inf"), False
         self._greeting: list[Publish] = []
         self._part: Participation | None = None
@@ -170,13 +169,13 @@ class Agent:
 
     def connected(self, now: float) -> None:
         """The subscriptions are in force."""
-        self._ready_at = now + self._settle
+        self._gate.connect(now)
         self._outbox.hurry(now)
         self._greeting = self._present()
 
     def disconnected(self) -> None:
         """Nothing can be sent until `connected`."""
-        self._ready_at = None
+        self._gate.disconnect()
 
     def presence(self, online: bool) -> Publish | None:
         """The presence message, if both owner and task want one; the offline one is also the last will."""
@@ -199,10 +198,10 @@ class Agent:
                 self._complain(error)
             if self._disk_failed:
                 self._pause_until = now + STORAGE_PAUSE
-        if self._ready_at is None or self._refusal:
+        if (opens_at := self._gate.opens_at(now)) is None or self._refusal:
             return []
         greeting, self._greeting = self._greeting, []
-        return greeting + (self._outbox.due(now) if now >= self._ready_at else [])
+        return greeting + (self._outbox.due(now) if now >= opens_at else [])
 
     def next_due(self, now: float) -> float | None:
         """When `outgoing` may have something new, if nothing else happens; None: only when something does."""
@@ -211,8 +210,8 @@ class Agent:
         moments = []
         if self._part is not None and (self._unread or (self._part.ready and not self.reason)):
             moments.append(max(now, self._pause_until))
-        if self._ready_at is not None and (due := self._outbox.next_due(now)) is not None:
-            moments.append(max(due, self._ready_at))
+        if (opens_at := self._gate.opens_at(now)) is not None and (due := self._outbox.next_due(now)) is not None:
+            moments.append(max(due, opens_at))
         deadline = None if self.task is None else self.task.report.deadline
         if deadline is not None and self.n and self._clock() < deadline:
             moments.append(now + deadline - self._clock())
@@ -234,6 +233,7 @@ class Agent:
             if len(payload) > LIMITS[kind]:
                 raise MessageError(f"{kind} of {len(payload)} bytes: at most {LIMITS[kind]} are accepted")
             if kind == "task":
+                self._gate.hear_task()
                 self._take_task(payload)
             elif self._part is None:
                 self._unread[topic] = payload

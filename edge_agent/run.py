@@ -227,7 +227,7 @@ class Runner:
 
     def _finished(self) -> bool:
         """Whether nothing more can happen."""
-        settled = all(agent.phase in (Phase.SERVING, Phase.STOPPED) for agent in self._agents)
+        settled = all(agent.phase is Phase.SERVING or agent.reason for agent in self._agents)
         if self._manner.once and settled:
             return True
         return self._ended() and (settled or self._too_few())

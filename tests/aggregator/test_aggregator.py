@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from aggregator import estimating
-from aggregator.aggregator import Aggregator, Publication
+from aggregator.aggregator import REPEAT_SECONDS, Aggregator, Publication
 from aggregator.sqlite import SqliteStore
 from aggregator.store import StoreBusyError, StoreError
 from fsir import messages
@@ -152,6 +152,32 @@ def test_another_worker_learns_of_the_active_set_from_the_store(tmp_path: Path) 
     receipt = decode(second.commit(2.0)[0].payload, "receipt")
     assert isinstance(receipt, messages.Receipt)
     assert receipt.verdicts["final"].status == "counted"
+
+
+@pytest.mark.parametrize("kind", ["active", "subspace"])
+def test_what_a_worker_stored_before_it_ended_is_published_by_another(tmp_path: Path, kind: str) -> None:
+    task = screening_task(quorum=2) if kind == "active" else TASK
+    (one, _), (other, _) = start(tmp_path / "s.db", task, worker="a"), start(tmp_path / "s.db", task, worker="b")
+    lost = deliver(one, task, range(2), 1000.0)
+    lost += one.estimate(1000.0)
+    assert kinds(lost).count(kind) == 1
+    assert other.tick(1000.0 + REPEAT_SECONDS - 1.0) == []  # nearly always it has been published
+    repeated = other.tick(1000.0 + REPEAT_SECONDS)
+    assert [p.payload for p in repeated] == [p.payload for p in lost if p.topic.endswith(kind)]
+    assert other.tick(1e6) == one.tick(1e6) == []
+
+
+def test_what_is_old_when_a_worker_has_connected_is_put_right(tmp_path: Path) -> None:
+    """A start reads what is retained; before that is on the wire, another worker publishes something newer."""
+    first, _ = start(tmp_path / "s.db", worker="a", debounce=0.0)
+    deliver(first, TASK, range(2), 1000.0)
+    first.estimate(1000.0)
+    late, stale = start(tmp_path / "s.db", worker="b")
+    deliver(first, TASK, range(2, 4), 1001.0)
+    (newest,) = first.estimate(1002.0)
+    assert newest.payload not in [p.payload for p in stale]
+    assert late.tick(1100.0) == [newest]
+    assert first.tick(1100.0) == []
 
 
 def test_an_active_set_is_never_larger_than_the_task_allows(tmp_path: Path) -> None:

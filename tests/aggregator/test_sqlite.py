@@ -90,6 +90,21 @@ def test_a_snapshot_stands_still_in_any_thread(tmp_path: Path, store: SqliteStor
         pass
 
 
+def test_a_worker_waits_for_another_that_creates_the_store_at_the_same_moment(tmp_path: Path) -> None:
+    """SQLite would not wait by itself for whoever is still changing a file that is no log yet."""
+    other = sqlite3.connect(tmp_path / "new.db", isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with ThreadPoolExecutor(1) as pool:
+        opening = pool.submit(lambda: SqliteStore(tmp_path / "new.db").close())
+        try:
+            with pytest.raises(TimeoutError):
+                opening.result(timeout=0.3)
+        finally:
+            other.execute("ROLLBACK")
+            other.close()
+        opening.result(timeout=60)
+
+
 def test_the_quarantine_is_bounded_and_the_counters_know_all(store: SqliteStore) -> None:
     for start in range(0, QUARANTINE_ROWS + 500, 500):
         with store.transaction():

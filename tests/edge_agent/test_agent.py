@@ -9,6 +9,7 @@ import pytest
 
 from edge_agent.agent import Agent, Phase
 from edge_agent.errors import StateError
+from edge_agent.gate import UNHEARD
 from edge_agent.policy import Policy
 from edge_agent.retry import Delays
 from edge_agent.sources.base import Position, Record
@@ -81,15 +82,43 @@ def test_every_retry_repeats_the_bytes_after_growing_jittered_delays():
 
 
 def test_nothing_is_sent_while_disconnected_or_before_old_receipts_can_arrive():
+    """Those are before the task among what the broker has kept, however long that takes to arrive."""
     plain = task()
     agent = simulated(plain, settle=0.5)
     agent.learn_many(*data(plain, 100))
-    assert agent.outgoing(0.4) == []
+    assert agent.outgoing(0.0) == agent.outgoing(0.4) == []
     agent.disconnected()
     assert agent.outgoing(100.0) == []
     assert agent.phase is Phase.REPORTED  # the report is made and waits in the outbox
     agent.connected(200.0)
-    assert len(agent.outgoing(200.6)) == 1
+    assert agent.outgoing(230.0) == []
+    agent.receive(topic("test", "task"), plain.encode(), retained=True)
+    assert agent.outgoing(230.0) == agent.outgoing(230.4) == []
+    assert agent.next_due(230.4) == 230.5
+    assert len(agent.outgoing(230.5)) == 1
+
+
+def test_a_task_that_comes_before_the_subscription_is_confirmed_is_heard():
+    plain = task()
+    agent = simulated(plain, settle=0.5)
+    agent.disconnected()
+    agent.learn_many(*data(plain, 100))
+    agent.receive(topic("test", "task"), plain.encode(), retained=True)
+    assert agent.outgoing(10.0) == []
+    agent.connected(10.0)
+    assert agent.outgoing(10.0) == []
+    assert len(agent.outgoing(10.5)) == 1
+
+
+def test_a_broker_that_has_lost_the_task_holds_a_report_for_a_while_only():
+    plain = task()
+    agent = simulated(plain)
+    agent.disconnected()
+    agent.learn_many(*data(plain, 100))
+    agent.connected(10.0)
+    assert agent.outgoing(10.0 + UNHEARD - 1.0) == []
+    assert agent.next_due(11.0) == 10.0 + UNHEARD
+    assert len(agent.outgoing(10.0 + UNHEARD)) == 1
 
 
 def test_the_report_waits_for_a_random_delay():
@@ -240,7 +269,7 @@ def test_an_agent_with_nothing_to_do_asks_for_no_attention():
     strict.connected(0.0)
     agent.checkpoint()
     assert strict.next_due(5.0) is None
-    agent.receive(*receipt(plain, agent.outgoing(1.0)))
+    agent.receive(*receipt(plain, agent.outgoing(5.0)))
     assert agent.next_due(1e6) is None
     refusing = Agent(agent.state, "test", Policy(epsilon=0.1), simulated=True)
     refusing.connected(0.0)

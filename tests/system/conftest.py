@@ -9,6 +9,7 @@ import pytest
 
 import edge_agent.agent
 import edge_agent.connection
+import edge_agent.gate
 from tests.needs import need
 from tests.system.forkserver import ForkServer
 
@@ -28,6 +29,7 @@ def short_delays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr(edge_agent.connection, "KEEPALIVE", 1)
     monkeypatch.setattr(edge_agent.connection, "WELCOME", 1.0)
     monkeypatch.setattr(edge_agent.agent, "STORAGE_PAUSE", 0.1)
+    monkeypatch.setattr(edge_agent.gate, "UNHEARD", 0.5)
     logging.disable(logging.CRITICAL)  # a fault schedule is one long list of complaints
     yield
     logging.disable(logging.NOTSET)

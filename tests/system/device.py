@@ -1,4 +1,4 @@
-"""A device of the harness: the product's agent and connection over a state on the disk, which can crash anywhere."""
+"""A device of the harness: the product's agents and connection over a state on the disk, which can crash anywhere."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import gc
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from edge_agent.admission import Feed
 from edge_agent.agent import Agent, Phase
 from edge_agent.connection import Broker, Connection
 from edge_agent.errors import StorageError
+from edge_agent.policy import Policy
 from edge_agent.retry import Delays
 from edge_agent.state import State
 from fsir.decode import decode
@@ -27,51 +28,79 @@ SHORT = Delays(0.05, 0.3)
 
 
 class Device:
-    """One device; what the harness knows about it survives its crashes, the device itself has only its disk."""
+    """One device; what the harness knows about it survives its crashes, the device itself has only its disk.
 
-    def __init__(self, number: int, federation: Federation, url: str, directory: Path, *, replayable: bool) -> None:
-        self.number, self.name = number, federation.names()[number]
-        self._federation, self._url, self._directory = federation, url, directory / self.name
-        self._replayable = replayable
-        self.sent: dict[str, set[bytes]] = {}  # distinct payloads, by stage
+    It may take part in several tasks, which then share its source, its state and its connection.
+    """
+
+    def __init__(
+        self, number: int, federations: Sequence[Federation], url: str, directory: Path, *, replayable: bool,
+        policy: Policy = POLICY,
+    ) -> None:  # fmt: skip
+        self.number, self.name = number, federations[0].names()[number]
+        self._federations, self._url, self._directory = federations, url, directory / self.name
+        self._replayable, self._policy = replayable, policy
+        self.sent: dict[str, dict[str, set[bytes]]] = {task.name: {} for task in federations}  # payloads, by stage
         self.offset = 0.0  # of its clock
         self.crashes = 0
         self.appetite = 0  # records that it may still read from its source
         self.settle = 0.03  # seconds between its subscription and its first report
         self.habit = 0  # it saves after so many records by itself, if above 0
-        self._read = -1  # the last record that its sensor has given
-        self._up = False
-        self.agent: Agent | None = None
+        self._read = -1  # the last record that its source has given
+        self.agents: dict[str, Agent] = {}  # by task; none while it is off
         self.start()
+
+    @property
+    def on(self) -> bool:
+        """Whether it runs."""
+        return bool(self.agents)
+
+    @property
+    def agent(self) -> Agent | None:
+        """The agent of its first task."""
+        return self.agents.get(self._federations[0].name)
 
     # --- life and death -------------------------------------------------------------------------------------------
 
     def start(self) -> None:
         """Boot from the disk."""
-        if self.agent is not None:
+        if self.on:
             return
         state = State(self._directory, self.name)
         feed = Feed("sensor", self._replayable)
-        agent = Agent(
-            state,
-            "one-hot",
-            POLICY,
-            feed=feed,
-            clock=lambda: time.time() + self.offset,
-            delays=SHORT,
-            settle=self.settle,
-        )
+        agents = {
+            task.name: Agent(
+                state, task.name, self._policy, feed=feed, clock=lambda: time.time() + self.offset, delays=SHORT,
+                settle=self.settle,
+            )
+            for task in self._federations
+        }  # fmt: skip
+        topics = {topic: agent for agent in agents.values() for topic in agent.subscriptions()}
+
+        def receive(message: MQTTMessage) -> None:
+            if self.agents is agents:  # the dead hear nothing
+                topics[message.topic].receive(message.topic, bytes(message.payload), message.retain)
+
+        def up() -> None:
+            for agent in agents.values():
+                agent.connected(time.monotonic())
+
+        def down() -> None:
+            for agent in agents.values():
+                agent.disconnected()
+
         self._connection = Connection(
-            Broker.parse(self._url), f"agent-{self.name}", agent.subscriptions(), self._receive,
-            on_up=lambda: agent.connected(time.monotonic()), on_down=agent.disconnected, delays=SHORT,
-        )  # fmt: skip
-        self.agent, self._state = agent, state
-        if not self._replayable:  # a sensor cannot be asked again: it numbers on behind whatever was saved
+            Broker.parse(self._url), f"agent-{self.name}", list(topics), receive, on_up=up, on_down=down, delays=SHORT
+        )
+        self.agents, self._state = agents, state
+        if self._replayable:  # from where the slowest task is
+            self._read = min(state.position(name, "sensor").ordinal for name in agents)
+        else:  # a sensor cannot be asked again: it numbers on behind whatever was saved
             self._read = max(self._read, state.last_position("sensor").ordinal)
 
     def crash(self) -> None:
         """Gone in an instant: no good-bye, no last checkpoint; what is on the disk stays."""
-        if self.agent is None:
+        if not self.on:
             return
         self.crashes += 1
         client = self._connection._client
@@ -79,7 +108,7 @@ class Device:
             client.socket().close()  # type: ignore[union-attr]
         lock, self._state._db._lock = self._state._db._lock, None
         database = self._state._db._db
-        self.agent = None
+        self.agents = {}
         del self._connection, self._state, client
         database.close()  # the system closes the files of a dead process; an open transaction is not committed
         if lock is not None:
@@ -88,61 +117,63 @@ class Device:
 
     def arm(self, point: str, times: int) -> None:
         """Crash when this point is reached for the k-th time in this life."""
-        if self.agent is not None:
+        if self.on:
             points.arm_objects(point, times, self._state, self._connection)
 
     # --- living ---------------------------------------------------------------------------------------------------
 
+    def phase(self, task: str) -> Phase | None:
+        """Where it stands in a task; None while it is off."""
+        return self.agents[task].phase if self.on else None
+
     @property
     def settled(self) -> bool:
         """Whether all its reports have their receipt."""
-        return self.agent is not None and self.agent.phase is Phase.SERVING
+        return self.on and all(agent.phase is Phase.SERVING for agent in self.agents.values())
 
     def step(self, now: float) -> None:
         """A little of everything; the device may die of it."""
-        if self.agent is None:
+        if not self.on:
             return
         try:
             self._connection.step(now)
             self._learn()
-            for message in self.agent.outgoing(now):
-                if self._connection.up:  # what is handed to a dead connection never leaves
-                    self._note(message.payload)
-                self._connection.publish(message.topic, message.payload, message.retain)
+            for name, agent in self.agents.items():
+                for message in agent.outgoing(now):
+                    if self._connection.up:  # what is handed to a dead connection never leaves
+                        self._note(name, message.payload)
+                    self._connection.publish(message.topic, message.payload, message.retain)
         except points.CrashError:
             self.crash()
 
-    def _receive(self, message: MQTTMessage) -> None:
-        if self.agent is not None:
-            self.agent.receive(message.topic, bytes(message.payload), message.retain)
-
-    def _note(self, payload: bytes) -> None:
+    def _note(self, task: str, payload: bytes) -> None:
         report = decode(payload, "report")
         assert isinstance(report, Report)
-        self.sent.setdefault(report.stage, set()).add(payload)
+        self.sent[task].setdefault(report.stage, set()).add(payload)
 
     def _learn(self) -> None:
-        agent = self.agent
-        assert agent is not None
-        while self.appetite > 0 and agent.wants_records:
-            last = agent.position.ordinal if self._replayable else self._read
-            if last + 1 >= self._federation.stock:
+        while self.appetite > 0 and any(agent.wants_records for agent in self.agents.values()):
+            if self._replayable and self._read + 1 >= self._federations[0].stock:
                 return
-            self._read = last + 1
+            self._read += 1
             self.appetite -= 1
-            agent.learn(self._federation.record(self.number, self._read))
+            record = self._federations[0].record(self.number, self._read)
+            for agent in self.agents.values():
+                agent.learn(record)
             if self.habit and (self._read + 1) % self.habit == 0:
-                with contextlib.suppress(StorageError):
-                    agent.checkpoint()
+                self._save()
+
+    def _save(self) -> None:
+        for agent in self.agents.values():
+            with contextlib.suppress(StorageError):
+                agent.checkpoint()
 
     def checkpoint(self) -> None:
         """Save; a full disk is no reason to die."""
-        if self.agent is not None:
-            try:
-                with contextlib.suppress(StorageError):
-                    self.agent.checkpoint()
-            except points.CrashError:
-                self.crash()
+        try:
+            self._save()
+        except points.CrashError:
+            self.crash()
 
     def on_acknowledged(self, tell: Callable[[], Any]) -> None:
         """Tell when the broker has acknowledged something of this device, in this life."""
@@ -152,6 +183,6 @@ class Device:
 
     def fill_disk(self, full: bool) -> None:
         """No page more than the state has now; or as many as it likes."""
-        if self.agent is not None:
+        if self.on:
             pages = 1 if full else 2**30
             self._state._db._db.execute(f"PRAGMA max_page_count = {pages}").fetchall()

@@ -1,6 +1,7 @@
 """Tasks in which every record of every device has a feature of its own: 1 there, 0 elsewhere, and no noise.
 
-So each merged entry is 0 or 1, and any other value names the record that was lost or doubled.
+So each merged entry is 0 or 1, and any other value names the record that was lost or doubled. Where devices vote about
+features, every even record has a trace of all of them (`TRACE`), so that there is something to vote for.
 """
 
 from __future__ import annotations
@@ -14,13 +15,14 @@ from edge_agent.entries import LedgerRow
 from edge_agent.policy import Policy
 from edge_agent.sources.base import Position, Record
 from fsir.moments import Moments
-from fsir.noise import SystemNoise
-from fsir.plan import FINAL, Stage, final_stage, first_stage
-from fsir.release import release
-from fsir.task import Task
+from fsir.plan import FINAL, SCREENING, Stage, final_stage, first_stage
+from fsir.task import TRIMMED, Task
 
 CLASSES = ("even", "odd")
 POLICY = Policy(epsilon=1e3, unproven=("none",))
+SECRET = "secret"  # a feature that some owners never share
+SHY = Policy(epsilon=1e3, unproven=("none",), never_share=(SECRET,))
+TRACE = 2.0**-10
 
 
 @dataclass(frozen=True)
@@ -33,11 +35,27 @@ class Federation:
     screening: str = ""  # "", same or fresh
     mechanism: str = "none"
     max_delay: float = 0.0
+    name: str = "one-hot"
+    trace: bool = False  # whether even records have a trace of every feature
+    votes: bool = False  # on the features of the final report; needs the traces
+    trimmed: bool = False
+    quorum: int = 0  # 0: all devices
+    secret: bool = False  # whether it asks for that feature as well
 
     @property
     def p(self) -> int:
         """Number of features."""
-        return self.devices * self.stock
+        return self.devices * self.stock + self.secret
+
+    @property
+    def needed(self) -> int:
+        """Records that a device needs for all its reports."""
+        return self.records * (2 if self.screening == "fresh" else 1)
+
+    @property
+    def first(self) -> str:
+        """The stage of the first report."""
+        return SCREENING if self.screening else FINAL
 
     def names(self) -> list[str]:
         """Of the devices."""
@@ -45,56 +63,63 @@ class Federation:
 
     def task(self) -> Task:
         """The contract."""
+        norm = 2.0 if self.trace else 1.0  # with the traces of all features a record is a little longer than 1
         table: dict[str, Any] = {
-            "name": "one-hot",
-            "features": {"names": [f"d{j // self.stock}-r{j % self.stock}" for j in range(self.p)]},
+            "name": self.name,
+            "features": {"names": self.task_names},
             "response": {"classes": list(CLASSES)},
-            "clip": {"truncate": 1.0, "norm": 1.0},
+            "clip": {"truncate": 1.0, "norm": norm},
             "privacy": {"epsilon": 1.0, "mechanism": self.mechanism},
             "report": {"records": self.records, "max_delay": self.max_delay},
         }
         if self.screening:
-            table["screening"] = {
-                "records": self.screening, "select": "overall", "keep": self.p, "limit": self.p, "final_norm": 1.0,
-                "quorum": self.devices,
+            how = {"method": "votes", "threshold": TRACE / 64} if self.votes else {"select": "overall", "keep": self.p}
+            table["screening"] = how | {
+                "records": self.screening, "limit": self.p, "final_norm": norm, "quorum": self.quorum or self.devices,
             }  # fmt: skip
+        if self.trimmed:
+            table["aggregation"] = TRIMMED
         return Task.from_table(table)
 
     def record(self, device: int, ordinal: int) -> Record:
-        """A record of a device."""
-        x: dict[str, Any] = dict.fromkeys(self.task_names, 0.0)
-        x[f"d{device}-r{ordinal}"] = 1.0
+        """A record of a device; a sensor that outlives its stock begins anew."""
+        trace = TRACE if self.trace and ordinal % 2 == 0 else 0.0
+        x: dict[str, Any] = dict.fromkeys([*self.task_names, SECRET], trace)
+        x[f"d{device}-r{ordinal % self.stock}"] = 1.0
         return Record(Position(ordinal), x | {"y": CLASSES[ordinal % 2]})
 
     @property
     def task_names(self) -> list[str]:
         """Of the features."""
-        return [f"d{j // self.stock}-r{j % self.stock}" for j in range(self.p)]
+        count = self.devices * self.stock
+        return [f"d{j // self.stock}-r{j % self.stock}" for j in range(count)] + [SECRET] * self.secret
 
     def stage(self, name: str) -> Stage:
         """A stage; here every feature is always active."""
         task = self.task()
         return final_stage(task, tuple(range(self.p))) if name == FINAL else first_stage(task)
 
-    def expected(self, device: int, row: LedgerRow) -> np.ndarray:
-        """The integers of the one report that a ledger row stands for, if each record in its interval counts once."""
+    def moments(self, device: int, row: LedgerRow) -> Moments:
+        """What the one report that a ledger row stands for is made from, if each record in its interval counts once."""
         task, stage = self.task(), self.stage(row.stage)
         moments = Moments(task, stage)
         for ordinal in range(row.first, row.last + 1):
             record = self.record(device, ordinal)
             moments.learn_one({name: record.x[name] for name in task.features.names}, record.x["y"])
-        return np.concatenate(release(moments, SystemNoise()).blocks)
+        return moments
 
-    def explain(self, stage: Stage, found: np.ndarray, expected: np.ndarray) -> list[str]:
+    def explain(self, name: str, found: np.ndarray, expected: np.ndarray) -> list[str]:
         """In words: which records of which devices are not there once."""
+        stage, wrong = self.stage(name), []
+        if self.votes and name != FINAL:
+            return [
+                f"{name}: {found[j]} votes for {self.task_names[j]}, not {expected[j]}"
+                for j in np.flatnonzero(found != expected).tolist()
+            ]
         unit = round(1.0 / stage.sums.unit)
-        size = stage.sums.size
-        wrong = []
-        for j in np.flatnonzero((found != expected)[:size]).tolist():
-            name = self.task_names[j // stage.columns]
-            wrong.append(
-                f"{stage.name}: {name} in {CLASSES[j % 2]!r} is {found[j] / unit:g}, not {expected[j] / unit:g}"
-            )
+        for j in np.flatnonzero((found != expected)[: stage.sums.size]).tolist():
+            feature = self.task_names[j // stage.columns]
+            wrong.append(f"{name}: {feature} in {CLASSES[j % 2]!r} is {found[j] / unit:g}, not {expected[j] / unit:g}")
         if not wrong and (found != expected).any():
-            wrong.append(f"{stage.name}: counts or second moments differ")
+            wrong.append(f"{name}: counts or second moments differ")
         return wrong

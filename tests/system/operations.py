@@ -1,19 +1,17 @@
-"""Random schedules: what happens to a federation, one thing after the other, all of it decided by a seed."""
+"""What may happen to a federation; each operation draws its details from the seed, and says what it did."""
 
 from __future__ import annotations
 
 import random
 import signal
 from collections.abc import Callable
-from pathlib import Path
 
-from fsir.messages import topic
+from fsir.messages import STAGES, Receipt, Verdict, encode, topic
 from tests.system import points
 from tests.system.device import Device
-from tests.system.forkserver import ForkServer
 from tests.system.one_hot import Federation
 from tests.system.proxy import Proxy, Weather
-from tests.system.world import Setup, World
+from tests.system.world import World
 
 DAY = 86400.0
 Operation = Callable[[World, random.Random], str]
@@ -21,6 +19,21 @@ Operation = Callable[[World, random.Random], str]
 
 def _device(world: World, rng: random.Random) -> Device:
     return rng.choice(world.devices)
+
+
+def _task(world: World, rng: random.Random) -> Federation:
+    return rng.choice(world.setup.federations)
+
+
+def _victim(world: World, rng: random.Random) -> Device | None:
+    """One of those to whom the worst may happen, so that the others still are enough for an active set."""
+    chosen = sorted(world.setup.victims)
+    return world.devices[rng.choice(chosen)] if chosen else None
+
+
+def _place(world: World, rng: random.Random) -> int | None:
+    """One of several aggregators, or all."""
+    return rng.choice((None, *range(world.setup.workers)))
 
 
 def _side(world: World, rng: random.Random) -> tuple[str, Proxy]:
@@ -114,32 +127,32 @@ def restart_broker(world: World, rng: random.Random) -> str:
 
 
 def kill_aggregator(world: World, rng: random.Random) -> str:
-    how = rng.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM))
-    world.stop_aggregator(how)
-    return how.name
+    how, place = rng.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM)), _place(world, rng)
+    world.stop_aggregator(how, place)
+    return f"{how.name}: {'all' if place is None else place}"
 
 
 def start_aggregator(world: World, rng: random.Random) -> str:
-    clock = rng.choice((0.0, 0.0, -400 * DAY, 400 * DAY))
-    world.start_aggregator(clock)
-    return f"clock {clock:+.0f} s"
+    clock, rename = rng.choice((0.0, 0.0, -400 * DAY, 400 * DAY)), rng.choice((0, 0, 1, 2))
+    world.start_aggregator(clock, place=_place(world, rng), rename=rename)
+    return f"clock {clock:+.0f} s, {'another' if rename else 'the same'} name"
 
 
 def arm_aggregator(world: World, rng: random.Random) -> str:
     """A crash at a named point."""
-    point, times = rng.choice(points.AGGREGATOR), rng.choice((1, 1, 2))
-    world.stop_aggregator()
-    world.start_aggregator(kill=(point, times))
-    return f"will crash: {point}, time {times}"
+    point, times, place = rng.choice(points.AGGREGATOR), rng.choice((1, 1, 2)), _place(world, rng)
+    world.stop_aggregator(place=place)
+    world.start_aggregator(kill=(point, times), place=place)
+    return f"{'all' if place is None else place} will crash: {point}, time {times}"
 
 
 def repeat_old_report(world: World, rng: random.Random) -> str:
     """What was sent once comes again, from a broker's memory or from somebody who listens."""
-    device = _device(world, rng)
-    old = [raw for sent in device.sent.values() for raw in sorted(sent)]
+    device, task = _device(world, rng), _task(world, rng)
+    old = [raw for sent in device.sent[task.name].values() for raw in sorted(sent)]
     if old and world.stranger.up:
-        world.stranger.publish(topic("one-hot", "report", device.name), rng.choice(old))
-    return f"{device.name}, of {len(old)}"
+        world.stranger.publish(topic(task.name, "report", device.name), rng.choice(old))
+    return f"{device.name}, of {len(old)} in {task.name}"
 
 
 def garbage(world: World, rng: random.Random) -> str:
@@ -148,49 +161,39 @@ def garbage(world: World, rng: random.Random) -> str:
     Before it, the receipt of a refused stranger stops a device for good: a report that it does not know of has left
     under its name, so its budget may be spent. The broker's access list keeps strangers out.
     """
-    device, other = _device(world, rng), _device(world, rng)
-    foreign = [raw for stage, sent in other.sent.items() if stage in device.sent for raw in sorted(sent)]
-    if world.stranger.up and device.sent:
+    device, other, task = _device(world, rng), _device(world, rng), _task(world, rng)
+    own = device.sent[task.name]
+    foreign = [raw for stage, sent in other.sent[task.name].items() if stage in own for raw in sorted(sent)]
+    if world.stranger.up and task.first in own:
         payload = rng.choice([rng.randbytes(40), *(foreign if other is not device else [])])
-        world.stranger.publish(topic("one-hot", "report", device.name), payload)
-    return f"on the topic of {device.name}"
+        world.stranger.publish(topic(task.name, "report", device.name), payload)
+    return f"on the topic of {device.name} in {task.name}"
+
+
+def withdraw(world: World, rng: random.Random) -> str:
+    """`fsir-aggregator withdraw`, from one task or from all, now and then killed before it commits."""
+    device, all_tasks, killed = _victim(world, rng), rng.random() < 0.5, rng.random() < 0.3
+    if device is None:
+        return "nobody"
+    tasks = world.setup.federations if all_tasks else (_task(world, rng),)
+    kill = ("totals written, not committed", 1) if killed else None
+    return "; ".join(world.withdraw(task.name, device.name, kill) for task in tasks)
+
+
+def forge_receipt(world: World, rng: random.Random) -> str:
+    """A receipt for what a device has never sent: it takes no further part in this task, and goes on with the other."""
+    device, task = _victim(world, rng), _task(world, rng)
+    if device is None or not world.stranger.up:
+        return "nobody"
+    verdicts = {rng.choice(STAGES): Verdict(rng.randbytes(32), "counted")}
+    raw = encode(Receipt(task.task().digest, device.name, verdicts))
+    world.forged.add((task.name, device.name))
+    world.stranger.publish(topic(task.name, "receipt", device.name), raw, retain=True)
+    return f"for {device.name} in {task.name}"
 
 
 OPERATIONS: dict[Operation, int] = {
     learn: 14, checkpoint: 2, crash_devices: 7, boot_devices: 7, arm_devices: 5, fill_disk: 2, set_clock: 1, cut: 3,
-    weather: 5, kill_broker: 2, restart_broker: 1, kill_aggregator: 2, start_aggregator: 3, arm_aggregator: 3,
-    repeat_old_report: 2, garbage: 1,
+    weather: 5, kill_broker: 2, restart_broker: 1, kill_aggregator: 3, start_aggregator: 3, arm_aggregator: 3,
+    repeat_old_report: 2, garbage: 1, withdraw: 4, forge_receipt: 2,
 }  # fmt: skip
-
-
-def random_setup(rng: random.Random, broken: str | None = None) -> Setup:
-    """A federation of any kind."""
-    records = rng.randint(1, 6)
-    screening = rng.choice(("", "", "same", "fresh"))
-    replayable = rng.random() < 0.75
-    stock = records * (2 if screening == "fresh" else 1) * (1 if replayable else 3)
-    federation = Federation(
-        rng.randint(2, 5), stock, records, screening, "none" if rng.random() < 0.7 else "gaussian",
-        rng.choice((0.0, 0.0, 0.2)),
-    )  # fmt: skip
-    return Setup(federation, rng.choice(("debian", "debian", "shipped")), replayable, broken)
-
-
-def run_schedule(seed: int, directory: Path, server: ForkServer) -> tuple[list[str], list[str]]:
-    """Run the schedule of a seed: what is wrong at the end, and everything that happened."""
-    rng = random.Random(seed)
-    setup = random_setup(rng)
-    world = World(setup, directory, server, seed)
-    for device in world.devices:
-        device.habit = rng.choice((0, 1, 2))
-    log = [f"seed {seed}: {setup}"]
-    try:
-        if rng.random() < 0.7:  # most begin while all is well, the others in the middle of it
-            world.wait_for_task()
-        for _ in range(rng.randint(6, 20)):
-            (operation,) = rng.choices(list(OPERATIONS), list(OPERATIONS.values()))
-            log.append(f"{operation.__name__}: {operation(world, rng)}")
-            world.turn(rng.choice((0.0, 0.02, 0.05, 0.1)))
-        return world.finish(), log
-    finally:
-        world.close()

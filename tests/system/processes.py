@@ -17,7 +17,7 @@ from fsir.toml import to_toml
 from tests.system.books import Account, audit
 from tests.system.brokers import Mosquitto
 from tests.system.forkserver import Child, ForkServer
-from tests.system.one_hot import Federation
+from tests.system.one_hot import SECRET, Federation
 
 PATIENCE = 40.0
 
@@ -25,30 +25,41 @@ PATIENCE = 40.0
 class Processes:
     """A broker, an aggregator and agents, each a process of its own."""
 
-    def __init__(self, federation: Federation, directory: Path, server: ForkServer, *broker_lines: str) -> None:
+    def __init__(
+        self, federation: Federation, directory: Path, server: ForkServer, *broker_lines: str,
+        second: Federation | None = None, shy: str = "",
+    ) -> None:  # fmt: skip
         self.federation, self.directory, self._server = federation, directory, server
+        self.federations = (federation,) if second is None else (federation, second)
+        self._shy = shy  # the device whose owner refuses a task with the secret feature
         self.broker = Mosquitto("debian", broker_lines)
         self.url = self.broker.start("mosquitto")
         self.options: list[str] = []
-        (directory / "task.toml").write_text(to_toml(federation.task().table()))
-        (directory / "policy.toml").write_text('epsilon = 1000.0\nunproven = ["none"]\n')
+        self.tasks = [directory / f"{task.name}.toml" for task in self.federations]
+        for path, task in zip(self.tasks, self.federations, strict=True):
+            path.write_text(to_toml(task.task().table()))
         for k, name in enumerate(federation.names()):
+            never = f'never_share = ["{SECRET}"]' if name == shy else ""
+            (directory / f"{name}.toml").write_text(f'epsilon = 1000.0\nunproven = ["none"]\n{never}\n')
             records = (federation.record(k, i).x for i in range(federation.stock))
             (directory / f"{name}.jsonl").write_text("".join(json.dumps(x) + "\n" for x in records))
-        self.sent: dict[str, dict[str, set[bytes]]] = {name: {} for name in federation.names()}
-        self._listener = Connection(Broker.parse(self.url), "listener", [topic("one-hot", "report", "+")], self._heard)
+        self.sent: dict[str, dict[str, set[bytes]]] = {  # by topic and stage
+            topic(task.name, "report", name): {} for task in self.federations for name in federation.names()
+        }
+        topics = [topic(task.name, "report", "+") for task in self.federations]
+        self._listener = Connection(Broker.parse(self.url), "listener", topics, self._heard)
         self.until(lambda: self._listener.up, "the listener does not connect")
         self.children: list[Child] = []
 
     def _heard(self, message: MQTTMessage) -> None:
-        raw, device = bytes(message.payload), message.topic.rpartition("/")[2]
+        raw = bytes(message.payload)
         try:
             report = decode(raw, "report")
         except MessageError:
             return
         assert isinstance(report, Report)
-        if device in self.sent and device == report.device:
-            self.sent[device].setdefault(report.stage, set()).add(raw)
+        if message.topic in self.sent and message.topic.endswith(f"/{report.device}"):
+            self.sent[message.topic].setdefault(report.stage, set()).add(raw)
 
     def listener_publishes(self, where: str, payload: bytes, retain: bool = False) -> None:
         """A message of somebody else."""
@@ -66,8 +77,8 @@ class Processes:
     def aggregator(self, url: str = "", **options: object) -> Child:
         """Start the aggregator."""
         child = self._server.start(
-            "serve", self.directory / "aggregator.log", task=str(self.directory / "task.toml"), url=url or self.url,
-            store=str(self.directory / "store.db"), **options,
+            "serve", self.directory / "aggregator.log", task=[str(path) for path in self.tasks],
+            url=url or self.url, store=str(self.directory / "store.db"), **options,
         )  # fmt: skip
         self.children.append(child)
         return child
@@ -75,9 +86,9 @@ class Processes:
     def arguments(self, name: str, url: str = "") -> list[str]:
         """Of `fsir-agent`."""
         return [
-            "run", "--broker", url or self.url, "--task", "one-hot", "--device", name, "--source",
-            f"jsonl:{self.directory / name}.jsonl", "--state", str(self.directory / name), "--policy",
-            str(self.directory / "policy.toml"), "--output", str(self.directory / "served"), "--save-every", "0.05",
+            "run", "--broker", url or self.url, *(f"--task={task.name}" for task in self.federations), "--device", name,
+            "--source", f"jsonl:{self.directory / name}.jsonl", "--state", str(self.directory / name), "--policy",
+            str(self.directory / f"{name}.toml"), "--output", str(self.directory / "served"), "--save-every", "0.05",
             "--once", *self.options,
         ]  # fmt: skip
 
@@ -97,10 +108,15 @@ class Processes:
             self.until(lambda agent=agent: agent.poll() is not None, "an agent does not end", agent, server)
             assert agent.poll() == 0, agent.said()
         server.kill()
+        return [line for task in self.federations for line in self._audit(task)]
+
+    def _audit(self, task: Federation) -> list[str]:
         accounts = [
-            Account(k, name, self.directory / name, self.sent[name]) for k, name in enumerate(self.federation.names())
-        ]
-        return audit(self.federation, self.directory / "store.db", accounts)
+            Account(k, name, self.directory / name, self.sent[topic(task.name, "report", name)],
+                    refuses=task.secret and name == self._shy)
+            for k, name in enumerate(task.names())
+        ]  # fmt: skip
+        return audit(task, self.directory / "store.db", accounts)
 
     def close(self) -> None:
         """Leave nothing behind."""

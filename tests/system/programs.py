@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import logging
 import resource
+import signal
 import sys
 import time
 
+import aggregator.aggregator
+import aggregator.cli
 import aggregator.connection
 import aggregator.daemon
 import edge_agent.agent
 import edge_agent.cli
 import edge_agent.connection
+import edge_agent.gate
 import edge_agent.run
 import edge_agent.start
 from aggregator.aggregator import Aggregator
@@ -28,10 +32,12 @@ NEVER = 1e9
 SHORT = Delays(0.1, 0.4)
 # Seconds where the product has minutes: what is tested is the order of things, not the patience.
 HURRY = {
+    aggregator.aggregator: {"REPEAT_SECONDS": 0.3},
     aggregator.daemon: {"FIRST_RETRY": 0.05, "SLOWEST_RETRY": 0.2, "IDLE_SECONDS": 0.02},
     aggregator.connection: {"KEEPALIVE": 1, "ANSWER_SECONDS": 1.0, "FIRST_ANSWER_SECONDS": 1.0},
     edge_agent.connection: {"KEEPALIVE": 1, "WELCOME": 1.0, "Delays": lambda **_: SHORT},
     edge_agent.agent: {"STORAGE_PAUSE": 0.2, "Delays": lambda **_: SHORT},
+    edge_agent.gate: {"UNHEARD": 1.0},
     edge_agent.run: {"LONGEST_WAIT": 0.2},
 }
 
@@ -59,8 +65,9 @@ def _prepare(clock: float, room: int | None, kill: tuple[str, int] | None, broke
 
 
 def serve(
-    task: str, url: str, store: str, clock: float = 0.0, room: int | None = None, kill: tuple[str, int] | None = None,
-    broken: str | None = None, ca: str | None = None,
+    task: list[str], url: str, store: str, clock: float = 0.0, room: int | None = None,
+    kill: tuple[str, int] | None = None, broken: str | None = None, ca: str | None = None,
+    worker: str = "fsir-aggregator", share: str | None = None, debounce: float | None = None,
 ) -> None:  # fmt: skip
     """The aggregator's daemon."""
     _prepare(clock, room, kill, broken)
@@ -70,8 +77,17 @@ def serve(
         if countdown is not None and kill is not None and point == kill[0]:
             countdown()
 
-    made = Aggregator(open_store(f"sqlite:{store}"), [Task.load(task)], debounce=NEVER)
-    Daemon(made, Broker.parse(url, ca=ca), reached=reached).run()
+    tasks, pause = [Task.load(path) for path in task], NEVER if debounce is None else debounce
+    made = Aggregator(open_store(f"sqlite:{store}"), tasks, worker=worker, debounce=pause)
+    daemon = Daemon(made, Broker.parse(url, ca=ca), client_id=worker, share=share, reached=reached)
+    signal.signal(signal.SIGTERM, lambda *_: daemon.stop())
+    daemon.run()
+
+
+def command(arguments: list[str], kill: tuple[str, int] | None = None) -> int:
+    """`fsir-aggregator` with any other command."""
+    _prepare(0.0, None, kill, None)
+    return aggregator.cli.main(arguments)
 
 
 def agent(

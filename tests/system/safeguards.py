@@ -87,9 +87,38 @@ def position_not_committed(patch: Patch) -> None:
     patch(edge_agent.state.State, "_save", save)
 
 
+def position_of_all_tasks(patch: Patch) -> None:
+    """The device has one position for all its tasks: that of the task that is furthest."""
+    patch(edge_agent.state.State, "position", lambda state, _name, source: state.last_position(source))
+
+
+def totals_in_memory(patch: Patch) -> None:
+    """A worker takes what it has added up itself for the totals."""
+    known: dict[tuple[int, str], Any] = {}
+    read, write = aggregator.sqlite.SqliteStore.totals, aggregator.sqlite.SqliteStore.put_totals
+
+    def totals(store: Any, task: int, stage: str) -> Any:
+        return known.get((task, stage)) or read(store, task, stage)
+
+    def put_totals(store: Any, task: int, stage: str, row: Any) -> None:
+        known[task, stage] = row
+        write(store, task, stage, row)
+
+    patch(aggregator.sqlite.SqliteStore, "totals", totals)
+    patch(aggregator.sqlite.SqliteStore, "put_totals", put_totals)
+
+
+def withdrawn_not_barred(patch: Patch) -> None:
+    """The aggregator takes out what a withdrawn device has sent, and counts what it sends afterwards."""
+    patch(aggregator.sqlite.SqliteStore, "withdrawn", lambda *_: set())
+
+
 BROKEN: dict[str, Callable[[Patch], None]] = {
     "no dedupe": no_dedupe,
     "answer before commit": answer_before_commit,
     "fresh noise on retry": fresh_noise,
     "position not committed": position_not_committed,
+    "one position for all tasks": position_of_all_tasks,
+    "totals in memory": totals_in_memory,
+    "withdrawn devices not barred": withdrawn_not_barred,
 }

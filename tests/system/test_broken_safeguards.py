@@ -5,16 +5,19 @@ Every test runs the same short schedule twice.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
+import tests.system.world
 from tests.system import points, safeguards
 from tests.system.one_hot import Federation
 from tests.system.world import Setup, World
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("short_delays")]
-ON_THE_AGGREGATOR = ("no dedupe", "answer before commit")
+ON_THE_AGGREGATOR = ("no dedupe", "answer before commit", "totals in memory", "withdrawn devices not barred")
 ATTEMPTS = 5
 
 
@@ -59,19 +62,56 @@ def crash_before_the_receipt(world: World) -> None:
     world.turn(0.5)
 
 
-CASES: dict[str, tuple[Callable[[World], None], str, str]] = {
-    "no dedupe": (lost_receipts, "none", "is 2, not 1"),
-    "answer before commit": (crash_after_the_answer, "none", "was not counted"),
-    "fresh noise on retry": (crash_before_the_receipt, "gaussian", "different final reports"),
-    "position not committed": (crash_after_a_checkpoint, "none", "is 2, not 1"),
-}
+def crash_between_two_tasks(world: World) -> None:
+    """Both tasks have saved; then one reports, with its position, and the device ends before the other saves again."""
+    device = world.devices[0]
+    device.appetite = 1
+    world.turn(0.1)
+    device.checkpoint()
+    device.appetite = 1
+    world.turn(0.2)
+    device.crash()
+    device.start()
+
+
+def one_after_the_other(world: World) -> None:
+    """The devices report in turn, so that the broker deals their reports out to both workers in turn."""
+    for device in world.devices:
+        device.appetite = 10
+        deadline = time.monotonic() + 20
+        while not device.settled and time.monotonic() < deadline:
+            world.turn(0.02)
+
+
+def withdrawn_before_its_report(world: World) -> None:
+    """A device is taken out that has not said anything yet; then it does."""
+    world.withdraw("one-hot", "device-0")
+    for device in world.devices:
+        device.appetite = 10
+    world.turn(0.6)
+
+
+PLAIN = Setup(Federation(3, 4, 4))
+TWO = Setup(Federation(2, 8, 2), second=Federation(2, 8, 4, name="other"))
+CASES: dict[str, tuple[Callable[[World], None], Setup, str]] = {
+    "no dedupe": (lost_receipts, PLAIN, "is 2, not 1"),
+    "answer before commit": (crash_after_the_answer, PLAIN, "was not counted"),
+    "fresh noise on retry": (
+        crash_before_the_receipt, Setup(Federation(3, 4, 4, mechanism="gaussian")), "different final reports",
+    ),
+    "position not committed": (crash_after_a_checkpoint, PLAIN, "is 2, not 1"),
+    "one position for all tasks": (crash_between_two_tasks, TWO, "about 4 records from an interval of 5"),
+    "totals in memory": (one_after_the_other, Setup(Federation(4, 1, 1), workers=2), "is 0, not 1"),
+    "withdrawn devices not barred": (
+        withdrawn_before_its_report, replace(PLAIN, victims=frozenset({0})), "its final report is still there",
+    ),
+}  # fmt: skip
 
 
 def outcome(name: str, broken: bool, tmp_path, forkserver) -> list[str]:
-    schedule, mechanism, _ = CASES[name]
+    schedule, setup, _ = CASES[name]
     on_aggregator = name if broken and name in ON_THE_AGGREGATOR else None
-    federation = Federation(3, 4, 4, mechanism=mechanism)
-    world = World(Setup(federation, broken=on_aggregator), tmp_path, forkserver, 1)
+    world = World(replace(setup, broken=on_aggregator), tmp_path, forkserver, 1)
     try:
         world.wait_for_task()
         schedule(world)
@@ -82,6 +122,7 @@ def outcome(name: str, broken: bool, tmp_path, forkserver) -> list[str]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_broken_safeguard_is_found_out(name, tmp_path, forkserver, monkeypatch):
+    monkeypatch.setattr(tests.system.world, "PATIENCE", 4.0)  # a broken federation need not come to rest
     if name not in ON_THE_AGGREGATOR:
         safeguards.BROKEN[name](monkeypatch.setattr)
     # A kill may come before the broken step did its harm, on a busy machine: then the same schedule is tried again.

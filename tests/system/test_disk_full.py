@@ -65,7 +65,7 @@ def test_a_device_with_a_full_disk_says_so_spends_nothing_and_goes_on(tmp_path, 
     with Mosquitto("debian") as broker:
         broker.start("mosquitto")
         server = forkserver.start(
-            "serve", tmp_path / "aggregator.log", task=str(tmp_path / "task.toml"), url=broker.url,
+            "serve", tmp_path / "aggregator.log", task=[str(tmp_path / "task.toml")], url=broker.url,
             store=str(tmp_path / "store.db"),
         )  # fmt: skip
         write_source(tmp_path / "source.jsonl", federation, 0, 10)

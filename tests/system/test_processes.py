@@ -64,6 +64,34 @@ def test_an_aggregator_that_is_killed_anywhere_counts_once(point, times, process
     assert processes.finish() == []
 
 
+@pytest.mark.parametrize("times", [2, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("point", ["transaction open", "report written", "report sent", "receipt read"])
+def test_an_agent_with_two_tasks_that_is_killed_in_either_reports_both_once(point, times, tmp_path, forkserver):
+    second = Federation(2, 12, 5, "same", name="other")
+    processes = Processes(Federation(2, 12, 3, "fresh"), tmp_path, forkserver, second=second)
+    try:
+        server = processes.aggregator()
+        helper = processes.agent("device-1")
+        agent = processes.agent("device-0", kill=(point, times))
+        processes.until(lambda: agent.poll() is not None, "neither killed nor done", agent)
+        assert agent.poll() == -signal.SIGKILL, agent.said()
+        helper.kill()
+        server.kill()
+        assert processes.finish() == []
+    finally:
+        processes.close()
+
+
+def test_an_agent_does_not_wait_for_a_task_that_its_owner_refuses(tmp_path, forkserver):
+    """The other one is learned, reported and counted, and with `--once` the agent leaves."""
+    second = Federation(2, 4, 4, name="other", secret=True)
+    processes = Processes(Federation(2, 4, 4), tmp_path, forkserver, second=second, shy="device-0")
+    try:
+        assert processes.finish() == []
+    finally:
+        processes.close()
+
+
 @pytest.mark.parametrize("clock", [-400 * DAY, 400 * DAY])
 def test_a_clock_that_jumps_between_two_lives_changes_nothing(clock, tmp_path, forkserver):
     world = Processes(Federation(2, 4, 4, max_delay=0.3), tmp_path, forkserver)
@@ -167,7 +195,7 @@ def free_port() -> int:
 @pytest.mark.slow
 def test_the_commands_as_users_start_them(processes):
     """The same without any shortcut: two interpreters, no changed delays; the agent is killed once in between."""
-    store, task = f"sqlite:{processes.directory / 'store.db'}", str(processes.directory / "task.toml")
+    store, task = f"sqlite:{processes.directory / 'store.db'}", str(processes.tasks[0])
     serve = [sys.executable, "-m", "aggregator", "serve", "--task", task, "--broker", processes.url, "--store", store]
     with (processes.directory / "log").open("wb") as log:
         started = [subprocess.Popen(serve, stderr=log, stdout=log)]
@@ -186,4 +214,26 @@ def test_the_commands_as_users_start_them(processes):
             for process in started:
                 process.terminate()
                 process.wait(20)
+    assert processes.finish() == []
+
+
+@pytest.mark.slow
+def test_two_workers_as_users_start_them(processes):
+    """They share a subscription and a store; one of them is killed and does not come back."""
+    serve = [sys.executable, "-m", "aggregator", "serve", "--task", str(processes.tasks[0]), "--broker", processes.url]
+    serve += ["--store", f"sqlite:{processes.directory / 'store.db'}", "--share", "workers"]
+    with (processes.directory / "log").open("wb") as log:
+        workers = [subprocess.Popen([*serve, "--worker", name], stderr=log, stdout=log) for name in ("one", "two")]
+        try:
+            agents = [processes.agent(name) for name in processes.federation.names()]
+            processes.until(lambda: "report made" in agents[0].said(), "no report is made", *agents)
+            workers[0].kill()
+            for agent in agents:
+                processes.until(lambda agent=agent: agent.poll() is not None, "an agent does not end", agent)
+                assert agent.poll() == 0, agent.said()
+        finally:
+            for worker in workers:
+                worker.terminate()
+                worker.wait(20)
+    assert workers[1].returncode == 0, (processes.directory / "log").read_text()
     assert processes.finish() == []

@@ -55,7 +55,7 @@ class Device:
         self.state = State(self.folder, self.name)
         self.agent = Agent(
             self.state, "one-hot", POLICY, feed=Feed("sensor", True), delays=Delays(1.0, 8.0),
-            clock=lambda: EPOCH + self.now + self.offset,
+            clock=lambda: EPOCH + self.now + self.offset, settle=0.0,
         )  # fmt: skip
         self.inbox, self.connected = [], False
 

@@ -1,0 +1,109 @@
+"""A device that the shipped broker turns away knows why, and what to do about it."""
+
+from __future__ import annotations
+
+import gc
+import logging
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from edge_agent.connection import Broker, Connection
+from edge_agent.retry import Delays
+from tests.deploy.tools import Authority, ShippedBroker, run
+
+pytestmark = [
+    pytest.mark.broker,
+    # The client library leaves a socket to the garbage collector when a handshake fails.
+    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+]
+Connect = Callable[..., Connection]
+
+
+@pytest.fixture
+def connect(broker: ShippedBroker, authority: Authority) -> Iterator[Connect]:
+    """Connections of a device to the shipped broker, driven by the test."""
+    made: list[Connection] = []
+
+    def start(folder: Path | None, ca: Path | None = None) -> Connection:
+        login = {} if folder is None else {"certificate": str(folder / "device.crt"), "key": str(folder / "device.key")}
+        address = Broker.parse(f"mqtts://localhost:{broker.port}", ca=str(ca or authority.pki / "ca.crt"), **login)
+        made.append(Connection(address, "any", ["fsir/1/activity/task"], lambda _: None, delays=Delays(0.1, 0.3)))
+        return made[-1]
+
+    yield start
+    for connection in made:
+        connection.close()
+    gc.collect()
+
+
+def step_until(link: Connection, true: Callable[[], bool], seconds: float = 60.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < deadline, "nothing of the kind was said"
+        link.step(time.monotonic())
+        time.sleep(0.005)
+
+
+def warned(caplog: pytest.LogCaptureFixture, *words: str) -> bool:
+    """Whether one warning has all these words."""
+    texts = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
+    return any(all(word in text for word in words) for text in texts)
+
+
+def expired(authority: Authority, folder: Path) -> Path:
+    """A device whose certificate was good for a day of 2020."""
+    files = [folder / f"device.{end}" for end in ("key", "csr", "crt")]
+    run("openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=old",
+        "-keyout", files[0], "-out", files[1])  # fmt: skip
+    run("openssl", "ca", "-batch", "-notext", "-config", "openssl.cnf", "-extensions", "client", "-in", files[1],
+        "-out", files[2], "-startdate", "20200101000000Z", "-enddate", "20200102000000Z", cwd=authority.pki,
+        env={**os.environ, "FSIR_HOSTS": "DNS:unused"})  # fmt: skip
+    return folder
+
+
+def test_no_certificate(connect: Connect, caplog: pytest.LogCaptureFixture) -> None:
+    step_until(connect(None), lambda: warned(caplog, "nobody in without a certificate", "--cert", "next attempt"))
+
+
+def test_an_expired_certificate(
+    connect: Connect, authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    step_until(connect(expired(authority, tmp_path)), lambda: warned(caplog, "has expired", "Renew"))
+
+
+def test_a_certificate_of_another_authority(connect: Connect, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    stranger = Authority(tmp_path).device("A")
+    step_until(connect(stranger), lambda: warned(caplog, "not from an authority that the broker knows"))
+
+
+def test_a_certificate_that_was_not_made_for_devices(
+    connect: Connect, broker: ShippedBroker, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    for end in ("crt", "key"):
+        shutil.copy(broker.files / f"server.{end}", tmp_path / f"device.{end}")
+    step_until(connect(tmp_path), lambda: warned(caplog, "not made for devices"))
+
+
+def test_a_broker_of_another_authority(
+    connect: Connect, authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    link = connect(authority.device("A"), Authority(tmp_path).pki / "ca.crt")
+    step_until(link, lambda: warned(caplog, "does not accept the broker's certificate", "--ca"))
+
+
+def test_a_revoked_certificate(
+    connect: Connect, authority: Authority, broker: ShippedBroker, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The connection is up when it happens: first it is lost, then the broker says why it does not come back."""
+    link = connect(authority.device("lost"))
+    step_until(link, lambda: link.up)
+    authority("revoke", "lost")
+    shutil.copy(authority.pki / "crl.pem", broker.files / "crl.pem")
+    broker.restart()
+    step_until(link, lambda: warned(caplog, "was revoked", "another one (--cert, --key)"))
+    assert not link.up

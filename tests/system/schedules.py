@@ -1,0 +1,85 @@
+"""Random schedules: a federation of any kind, and what happens to it, all of it decided by a seed."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.system.forkserver import ForkServer
+from tests.system.one_hot import Federation
+from tests.system.operations import OPERATIONS, Operation
+from tests.system.world import Setup, World
+
+
+def random_setup(rng: random.Random, broken: str | None = None) -> Setup:
+    """A federation of any kind; one in three has a second task, as many have a second worker."""
+    devices, two = rng.randint(2, 5), rng.random() < 0.35
+    # What may happen to some devices must leave others, and enough of them for an active set; one is always safe.
+    others = rng.sample(range(devices), devices - 1)
+    victims = frozenset(others[: rng.choice((0, 0, 1, 2))])
+    shy = frozenset(rng.sample(others, rng.randint(1, len(others)))) if two and rng.random() < 0.3 else frozenset()
+    replayable, mechanism = rng.random() < 0.75, "none" if rng.random() < 0.7 else "gaussian"
+    first = _federation(rng, devices, devices - len(victims), mechanism, replayable)
+    second = None
+    if two:
+        quorum = devices - len(victims | shy)
+        second = replace(_federation(rng, devices, quorum, mechanism, replayable), name="other", secret=bool(shy))
+    made = [first] if second is None else [first, second]
+    shared = {"stock": sum(task.needed for task in made), "trace": any(task.votes for task in made)}
+    return Setup(
+        replace(first, **shared), rng.choice(("debian", "debian", "shipped")), replayable, broken,
+        second=None if second is None else replace(second, **shared), workers=2 if rng.random() < 0.35 else 1,
+        victims=victims, shy=shy, debounce=rng.choice((None, 0.05)),
+    )  # fmt: skip
+
+
+def _federation(rng: random.Random, devices: int, quorum: int, mechanism: str, replayable: bool) -> Federation:
+    records, screening = rng.randint(1, 6), rng.choice(("", "", "same", "fresh"))
+    # Devices that have seen one class alone, or whose votes are all noise, have nothing to vote for.
+    able = screening and mechanism == "none" and replayable and records > 1
+    votes = bool(able) and rng.random() < 0.5
+    trimmed = not votes and rng.random() < 0.3
+    return Federation(
+        devices, records, records, screening, mechanism, rng.choice((0.0, 0.0, 0.2)), votes=votes, trimmed=trimmed,
+        quorum=quorum,
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """What a seed stands for."""
+
+    setup: Setup
+    habits: tuple[int, ...]  # of the devices: how often each saves by itself
+    calm: bool  # whether it begins while all is well, or in the middle of it
+    operations: tuple[Operation, ...]
+
+
+def schedule(seed: int) -> Schedule:
+    """The schedule of a seed."""
+    rng = random.Random(seed)
+    setup = random_setup(rng)
+    habits = tuple(rng.choice((0, 1, 2)) for _ in range(setup.federation.devices))
+    calm, count = rng.random() < 0.7, rng.randint(6, 20)
+    return Schedule(setup, habits, calm, tuple(rng.choices(list(OPERATIONS), list(OPERATIONS.values()), k=count)))
+
+
+def run_schedule(seed: int, directory: Path, server: ForkServer) -> tuple[list[str], list[str]]:
+    """Run the schedule of a seed: what is wrong at the end, and everything that happened."""
+    plan = schedule(seed)
+    world = World(plan.setup, directory, server, seed)
+    for device, habit in zip(world.devices, plan.habits, strict=True):
+        device.habit = habit
+    log = [f"seed {seed}: {plan.setup}"]
+    try:
+        if plan.calm:
+            world.wait_for_task()
+        for number, operation in enumerate(plan.operations):
+            # Each has a generator of its own: how much one draws depends on what it finds, and must not move the next.
+            rng = random.Random(f"{seed}-{number}")
+            log.append(f"{operation.__name__}: {operation(world, rng)}")
+            world.turn(rng.choice((0.0, 0.02, 0.05, 0.1)))
+        return world.finish(), log
+    finally:
+        world.close()
