@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from fsir.codec import LARGEST, MAX_VALUES, Packed, pack, unpack
+from fsir.codec import LARGEST, MAX_VALUES, Packed, pack, unpack, unpack_many
 from fsir.errors import MessageError
 
 small = st.integers(-200, 200)
@@ -27,6 +27,19 @@ def arrays(found):
 @example([[-(2**50), 2**50] * 20])
 def test_blocks_survive_the_journey(found):
     assert [block.tolist() for block in unpack(pack(arrays(found)))] == found
+
+
+@pytest.mark.parametrize("k", range(50))
+def test_every_number_of_bits_survives_alone_and_among_others(k):
+    """Small and large values take different roads through memory; both give what went in."""
+    rng = np.random.default_rng(k)
+    batch = [(rng.integers(-(2**k), 2**k, 37), rng.integers(2**k, 2 ** (k + 1), 5)) for _ in range(3)]
+    packed = [pack(found) for found in batch]
+    rows, faults = unpack_many(packed, (37, 5))
+    assert not faults
+    for one, found, row in zip(packed, batch, rows, strict=True):
+        np.testing.assert_array_equal(row, np.concatenate(found))
+        np.testing.assert_array_equal(np.concatenate(unpack(one)), row)
 
 
 @given(blocks)
