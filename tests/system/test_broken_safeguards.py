@@ -76,6 +76,10 @@ def crash_between_two_tasks(world: World) -> None:
 
 def one_after_the_other(world: World) -> None:
     """The devices report in turn, so that the broker deals their reports out to both workers in turn."""
+    deadline = time.monotonic() + 60
+    while (world.directory / "aggregator.log").read_text().count("connected with") < world.setup.workers:
+        assert time.monotonic() < deadline, "not all workers have connected"
+        world.turn(0.05)
     for device in world.devices:
         device.appetite = 10
         deadline = time.monotonic() + 20
@@ -101,7 +105,7 @@ CASES: dict[str, tuple[Callable[[World], None], Setup, str]] = {
     ),
     "position not committed": (crash_after_a_checkpoint, PLAIN, "is 2, not 1"),
     "one position for all tasks": (crash_between_two_tasks, TWO, "about 4 records from an interval of 5"),
-    "totals in memory": (one_after_the_other, Setup(Federation(4, 1, 1), workers=2), "is 0, not 1"),
+    "totals in memory": (one_after_the_other, Setup(Federation(6, 1, 1), workers=2), "is 0, not 1"),
     "withdrawn devices not barred": (
         withdrawn_before_its_report, replace(PLAIN, victims=frozenset({0})), "its final report is still there",
     ),
