@@ -162,7 +162,11 @@ def _aggregation(top: Table, report: Report, screening: Screening | None) -> str
 
 def _check_plan(task: Task) -> None:
     """What follows from a task must be possible too: found here, not when a device has learned its last record."""
-    for stage in all_stages(task):
+    try:
+        stages = all_stages(task)
+    except (ArithmeticError, ValueError):  # the noise is beyond what a number can hold
+        raise TaskError("privacy.epsilon", task.privacy.epsilon, "the noise would drown any sum; raise it") from None
+    for stage in stages:
         values = sum(block.size for block in stage.blocks)
         if values > MAX_VALUES:
             remedy = f"the {stage.name} report would hold {values} numbers, at most {MAX_VALUES} are possible; "

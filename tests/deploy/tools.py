@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tarfile
 import time
 from pathlib import Path
 
@@ -49,8 +48,8 @@ class Authority:
     def unpack(self, bundle: str) -> Path:
         """The folder that a bundle unpacks into."""
         name = Path(bundle).name
-        with tarfile.open(self.pki / f"{bundle}.tar.gz") as archive:
-            archive.extractall(self.folder / "unpacked", filter="data")
+        (self.folder / "unpacked").mkdir(exist_ok=True)
+        run("tar", "-xzf", self.pki / f"{bundle}.tar.gz", "-C", self.folder / "unpacked")
         return self.folder / "unpacked" / f"fsir-{name}"
 
     def device(self, name: str, *options: str) -> Path:

@@ -192,6 +192,13 @@ def test_every_fault_is_named_with_its_value_and_remedy(field):
 numbers = st.one_of(st.floats(), st.integers(), st.sampled_from([0, 1, -1, 1e-300, 1e300, 1e-12, 0.5, 1000, 2**25]))
 
 
+@pytest.mark.parametrize("mechanism", ["gaussian", "iid", "vgm"])
+@pytest.mark.parametrize("epsilon", [1e-300, 5.6e-258, 1e-160, 1e-30])
+def test_an_epsilon_that_is_next_to_nothing_is_refused(mechanism, epsilon):
+    with pytest.raises(TaskError, match=r"privacy\.epsilon"):
+        task(privacy={"epsilon": epsilon, "mechanism": mechanism})
+
+
 @given(
     st.lists(st.tuples(st.sampled_from(["clip.truncate", "clip.norm", "privacy.epsilon", "privacy.delta",
         "privacy.unit_records", "report.records", "report.sigma_0", "features.centre", "features.scale",
