@@ -74,7 +74,7 @@ def troubled(tmp_path_factory):
     return [(path, *read(path)) for path in paths]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(st.integers(0, 3), st.integers(3, 700), st.lists(st.integers(0, 25), min_size=1, max_size=3))
 def test_stopped_anywhere_and_resumed_the_records_are_the_same(troubled, kind, rows, stops):
     path, whole, reference = troubled[kind]

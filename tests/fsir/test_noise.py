@@ -119,10 +119,10 @@ def test_words_cover_both_signs_and_the_whole_range():
 
 @given(st.integers(0, 2**128 - 2))
 def test_normals_fall_as_the_word_grows(word):
-    # Words closer than this differ by less than the rounding error of the inverse, a unit or two in the last place.
-    step = 2 << max(0, word.bit_length() - 44)
+    step = 2 << max(0, word.bit_length() - 50)
     other = min(word + step, 2**128 - 2 + (word & 1))
-    assert abs(normal_of(other)) <= abs(normal_of(word))
+    # Each inverse may be off by what the bound assumes, so that close words may change places by that much.
+    assert abs(normal_of(other)) <= abs(normal_of(word)) * (1.0 + 2 * 8.0 * 2.0**-53)
 
 
 # --- the sampler as it is -------------------------------------------------------------------------------------------
