@@ -20,6 +20,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 from aggregator.wire import WINDOW, ConnectionLostError, Deliver, Wire
 from edge_agent.connection import Broker
 from edge_agent.errors import LoginRefusedError
+from edge_agent.tls import explain
 from fsir.messages import LIMITS
 
 KEEPALIVE = 60
@@ -54,7 +55,7 @@ class Connector:
 
     def _shake_hands(self, version: str, patience: float) -> Wire:
         client, answers = self._client(version), _Answers()
-        client.on_connect = answers.on_connect
+        client.on_connect, client.on_socket_open = answers.on_connect, answers.on_socket_open
         options: dict[str, Any] = {}
         if version == "5":
             properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]
@@ -65,10 +66,10 @@ class Connector:
         try:
             client.connect(self._broker.host, self._broker.port, KEEPALIVE, **options)
         except (OSError, ValueError) as error:
-            raise ConnectionLostError(f"{self._broker}: {error}") from None
-        sock: Any = client.socket()
+            raise ConnectionLostError(f"{self._broker}: {explain(error)}") from None
+        sock = answers.socket
         try:
-            self._await(client, sock, answers, patience)
+            self._await(client, answers, patience)
             self._judge(answers.reason)
         except BaseException:
             sock.close()
@@ -90,23 +91,24 @@ class Connector:
             client.tls_set_context(self._tls)
         return client
 
-    def _await(self, client: mqtt.Client, sock: Any, answers: _Answers, patience: float) -> None:
+    def _await(self, client: mqtt.Client, answers: _Answers, patience: float) -> None:
         """Read the broker's answer and not one byte more: what follows it belongs to the wire."""
-        deadline, poll = time.monotonic() + patience, select.poll()
-        poll.register(sock.fileno(), select.POLLIN)
+        deadline, rc = time.monotonic() + patience, MQTTErrorCode.MQTT_ERR_CONN_LOST
         while answers.reason is None:
             if client.want_write():
                 client.loop_write()
+            if (trouble := getattr(answers.socket, "trouble", None)) is not None:
+                raise ConnectionLostError(f"{self._broker}: {explain(trouble)}")
+            if client.socket() is None:
+                raise _UnknownVersionError(f"{self._broker}: {mqtt.error_string(rc)}")  # it may just hang up
             if time.monotonic() > deadline:
                 raise _UnknownVersionError(f"{self._broker}: no answer within {patience:g} s")
-            if not poll.poll(100) and not getattr(sock, "pending", int)():
+            if not _readable(answers.socket):
                 continue
             try:
                 rc = client.loop_read()
             except Exception as error:  # paho raises all kinds on bytes that are not MQTT
                 raise _UnknownVersionError(f"{self._broker} sent what is not MQTT: {error!r}") from None
-            if rc != MQTTErrorCode.MQTT_ERR_SUCCESS and answers.reason is None:
-                raise _UnknownVersionError(f"{self._broker}: {mqtt.error_string(rc)}")  # it may just hang up
 
     def _judge(self, reason: ReasonCode | None) -> None:
         if reason is None or not reason.is_failure:
@@ -117,12 +119,24 @@ class Connector:
         raise kind(f"{self._broker}: {reason}")
 
 
+def _readable(sock: Any) -> bool:
+    """Whether there is something to read, after a tenth of a second at most."""
+    poll = select.poll()
+    poll.register(sock.fileno(), select.POLLIN)
+    return bool(poll.poll(100) or getattr(sock, "pending", int)())
+
+
 class _Answers:
     """What the broker says to our CONNECT."""
 
     def __init__(self) -> None:
         self.reason: ReasonCode | None = None
         self.properties: Any = None
+        self.socket: Any = None  # paho lets go of it when the broker hangs up; it may know why
+
+    def on_socket_open(self, client: Any, userdata: Any, socket: Any) -> None:
+        """paho's callback."""
+        self.socket = socket
 
     def on_connect(self, client: Any, userdata: Any, flags: Any, reason: ReasonCode, properties: Any) -> None:
         """paho's callback."""

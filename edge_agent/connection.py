@@ -83,6 +83,7 @@ class Broker:
             raise ConnectionSettingsError(
                 f"certificates of {self}: {error}; check --ca, --cert and --key (PEM files)"
             ) from None
+        context.sslsocket_class = TellingSocket
         return context
 
 
@@ -106,8 +107,6 @@ class Connection:
         self._on_message, self._on_up, self._on_down, self._will = on_message, on_up, on_down, will
         self._delays, self._chance = delays or Delays(first=1.0, longest=300.0), random.SystemRandom()
         self._tls = broker.context() if broker.tls else None
-        if self._tls is not None:
-            self._tls.sslsocket_class = TellingSocket
         self._socket: Any = None  # of the latest connection, also when the client has let go of it
         self._told: set[str] = set()  # causes that were said since it was up for a while
         self._versions = [mqtt.MQTTv5, mqtt.MQTTv311]
@@ -146,6 +145,7 @@ class Connection:
         )  # fmt: skip
         client.on_connect, client.on_subscribe = self._connected, self._subscribed
         client.on_message, client.on_publish = self._message, self._published
+        client.on_socket_open = self._opened
         if self._tls is not None:
             client.tls_set_context(self._tls)
         if self._broker.username is not None:
@@ -162,8 +162,11 @@ class Connection:
         except (OSError, ValueError) as error:  # unreachable, unknown name, failed handshake
             self._later(now, explain(error))
             return
-        self._client, self._socket, self._welcome_by = client, client.socket(), now + WELCOME
+        self._client, self._welcome_by = client, now + WELCOME
         self._unconfirmed.clear()
+
+    def _opened(self, client: mqtt.Client, userdata: Any, socket: Any) -> None:
+        self._socket = socket
 
     def _silent(self, now: float) -> bool:
         return not self.up and now >= self._welcome_by

@@ -1,4 +1,4 @@
-"""A device that the shipped broker turns away knows why, and what to do about it."""
+"""A device or an aggregator that the shipped broker turns away knows why, and what to do about it."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from aggregator.connection import Connector
+from aggregator.wire import ConnectionLostError
 from edge_agent.connection import Broker, Connection
 from edge_agent.retry import Delays
 from tests.deploy.tools import Authority, ShippedBroker, run
@@ -86,14 +88,14 @@ def test_a_certificate_that_was_not_made_for_devices(
 ) -> None:
     for end in ("crt", "key"):
         shutil.copy(broker.files / f"server.{end}", tmp_path / f"device.{end}")
-    step_until(connect(tmp_path), lambda: warned(caplog, "not made for devices"))
+    step_until(connect(tmp_path), lambda: warned(caplog, "not made for clients"))
 
 
 def test_a_broker_of_another_authority(
     connect: Connect, authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     link = connect(authority.device("A"), Authority(tmp_path).pki / "ca.crt")
-    step_until(link, lambda: warned(caplog, "does not accept the broker's certificate", "--ca"))
+    step_until(link, lambda: warned(caplog, "do not accept the broker's certificate", "--ca"))
 
 
 def test_a_revoked_certificate(
@@ -107,3 +109,24 @@ def test_a_revoked_certificate(
     broker.restart()
     step_until(link, lambda: warned(caplog, "was revoked", "another one (--cert, --key)"))
     assert not link.up
+
+
+def turned_away(broker: ShippedBroker, ca: Path, folder: Path) -> str:
+    """What an aggregator says that can't connect."""
+    address = Broker.parse(
+        f"mqtts://localhost:{broker.port}", ca=str(ca),
+        certificate=str(folder / "device.crt"), key=str(folder / "device.key"),
+    )  # fmt: skip
+    with pytest.raises(ConnectionLostError) as told:
+        Connector(address, "any", lambda *_: None).open()
+    words = str(told.value)
+    del told
+    gc.collect()
+    return words
+
+
+def test_an_aggregator_is_told_the_same(broker: ShippedBroker, authority: Authority, tmp_path: Path) -> None:
+    ours, strange = authority.pki / "ca.crt", Authority(tmp_path / "strange")
+    assert "has expired" in turned_away(broker, ours, expired(authority, tmp_path))
+    assert "not from an authority that the broker knows" in turned_away(broker, ours, strange.device("A"))
+    assert "do not accept the broker's" in turned_away(broker, strange.pki / "ca.crt", authority.device("B"))
