@@ -14,6 +14,7 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
+from edge_agent.errors import StateError
 from edge_agent.state import Kept
 from fsir.errors import RecordError
 from fsir.moments import Moments
@@ -131,10 +132,12 @@ class RowsLearner:
         self._quantise()
         return tuple(self._blocks)
 
-    def stored(self) -> None:
-        """The rows of `take_kept` have been committed."""
-        self._stored += sum(len(K) for K, _ in self._blocks)
-        self._blocks = []
+    def stored(self, count: int) -> None:
+        """The state file has so many rows: blocks go there whole and in order."""
+        while self._blocks and self._stored < count:
+            self._stored += len(self._blocks.pop(0)[0])
+        if self._stored != count:
+            raise StateError(f"the state file has {count} kept records, and {self._stored} were put there")
 
 
 def moments_of(task: Task, stage: Stage, kept: Iterable[Kept]) -> Moments:

@@ -157,19 +157,34 @@ class Participation:
     def checkpoint(self, leaving: bool = False) -> None:
         """Commit what was learned together with the position; who leaves also notes where it only passed by."""
         if self._dirty or leaving:
+            self._follow_disk()
+            self._count_stored()
             learned, kept = (None, ()) if self.learner is None else (self.learner.learned(), self.learner.take_kept())
             self._state.save(self.task.name, Progress(self.position, self._first, self._last, learned), kept)
-            self._saved()
+            self._count_stored()
+            self._dirty = False
 
-    def _saved(self) -> None:
-        self._dirty = False
+    # A disk may deny a commit that has happened. So before anything is written, look at what is there: rows that were
+    # stored must not be stored again, and an active set that was pinned is the one.
+
+    def _follow_disk(self) -> None:
+        if self.task.screening is None or self.active is not None:
+            return
+        pin = self._state.pinned(self.task.name)
+        if pin is not None and pin.active is not None:
+            progress = self._state.progress(self.task.name)
+            self.active = pin.active
+            self.learner, self._first, self._last = self._learner_from(progress.learned), progress.first, progress.last
+
+    def _count_stored(self) -> None:
         if isinstance(self.learner, RowsLearner):
-            self.learner.stored()
+            self.learner.stored(self._state.kept_count(self.task.name))
 
     # --- the active set -------------------------------------------------------------------------------------------
 
     def take_active(self, features: tuple[str, ...]) -> None:
         """Pin the first active set. Rows kept so far become moments of its features; others are not needed."""
+        self._follow_disk()
         if self.active is not None:
             if features != self.active:
                 log.warning("%s: another active set was published; the first one stays", self.task.name)
@@ -200,6 +215,9 @@ class Participation:
         task, now = self.task, self._clock()
         moments = self._moments()
         stage = moments.stage
+        if moments.n != self.learner.n or moments.n > self._size:
+            self.stop(f"its state has {moments.n} records for a report about {self.learner.n} of {self._size}")
+            return None
         row = LedgerRow(
             task.name, task.digest, stage.name, stage.mechanism, stage.mu, task.privacy.epsilon, task.privacy.delta,
             numbers_in(stage), moments.n, self._feed.identity, self._first, self._last, now, b"",
@@ -219,8 +237,8 @@ class Participation:
         )
         keep = self._same and stage.name == SCREENING  # the second report needs the records, and their interval
         progress = Progress(self.position, self._first if keep else None, self._last if keep else None)
-        self._state.record_report(row, out, progress, self.learner.take_kept(), drop_kept=not keep)
-        self._saved()
+        self._state.record_report(row, out, progress, drop_kept=not keep)
+        self._dirty = False
         self.made.add(stage.name)
         self.learner, self._first, self._last = None, progress.first, progress.last
         log.info("%s: %s report made from %d records, mu = %.4g", task.name, stage.name, moments.n, stage.mu)

@@ -221,14 +221,12 @@ class State:
 
     # --- reports --------------------------------------------------------------------------------------------------
 
-    def record_report(
-        self, row: LedgerRow, out: OutboxRow, progress: Progress, kept: tuple[Kept, ...], *, drop_kept: bool
-    ) -> None:
+    def record_report(self, row: LedgerRow, out: OutboxRow, progress: Progress, *, drop_kept: bool) -> None:
         """Spend: ledger, outbox and progress in one transaction. Only after this may the report be sent."""
         with self._db.transaction():
             self._db.run(f"INSERT INTO ledger ({_LEDGER}) VALUES ({_LEDGER_MARKS})", *astuple(row))
             self._db.run(f"INSERT INTO outbox ({_OUTBOX}) VALUES (?, ?, ?, ?, ?, ?)", *astuple(out))
-            self._save(row.task, progress, kept, drop_kept=drop_kept)
+            self._save(row.task, progress, (), drop_kept=drop_kept)
 
     def ledger(self, digest: bytes | None = None) -> list[LedgerRow]:
         """Every release of this device, across all its tasks, or those of one task."""

@@ -64,7 +64,9 @@ class Storage:
         except sqlite3.IntegrityError as error:
             raise StateError(f"{self.where}: the state holds this already: {error}") from error
         except sqlite3.Error as error:
-            raise StorageError(f"{self.where}: {error}; nothing was spent. Make room, or mend the disk") from error
+            raise StorageError(
+                f"{self.where}: {error}; nothing leaves before it is stored. Make room, or mend the disk"
+            ) from error
 
     def run(self, statement: str, *values: Any) -> None:
         """Execute a statement."""

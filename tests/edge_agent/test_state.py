@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sqlite3
 import stat
+from contextlib import contextmanager, suppress
 
 import numpy as np
 import pytest
@@ -105,7 +107,7 @@ def test_a_transaction_that_fails_leaves_nothing():
     (row,) = agent.state.ledger()
     (out,) = agent.state.outbox()
     with pytest.raises(StateError, match="already"):
-        agent.state.record_report(row, out, agent.state.progress("test"), (), drop_kept=True)
+        agent.state.record_report(row, out, agent.state.progress("test"), drop_kept=True)
     assert len(agent.state.ledger()) == len(agent.state.outbox()) == 1
 
 
@@ -181,6 +183,62 @@ def test_a_commit_that_was_denied_but_happened_is_adopted(tmp_path, monkeypatch)
     (message,) = agent.outgoing(100.0)
     assert message.payload == stored.payload
     state.close()
+
+
+def deny(state, monkeypatch, which):
+    """Every commit happens, and the disk denies those whose number is in `which`. Returns the number so far."""
+    commits = itertools.count()
+    real = state._db.transaction
+
+    @contextmanager
+    def transaction():
+        with real():
+            yield
+        if next(commits) in which:
+            raise StorageError("the disk went away after the commit")
+
+    monkeypatch.setattr(state._db, "transaction", transaction)
+    return commits
+
+
+def two_reports(two, state):
+    """Both reports of a device that saves often, and goes on whatever its disk says."""
+    agent, now, sent = simulated(two, state=state), itertools.count(1.0, 100.0), []
+
+    def go_on(times=1):
+        for _ in range(times):
+            with suppress(StorageError):
+                agent.checkpoint()
+            sent.extend(agent.outgoing(next(now)))
+
+    def learn(amount, start=0):
+        for record in records(two, amount, start):
+            agent.learn(record)
+            if record.position.ordinal % 30 == 29:
+                go_on()
+        go_on(4)
+
+    go_on(4)
+    learn(100)
+    agent.receive(*active(two, "x1", "x4"))
+    go_on(4)
+    learn(100, start=100)
+    return {message.payload for message in sent}
+
+
+@pytest.mark.parametrize("rule", ["same", "fresh"])
+def test_a_denied_commit_that_happened_changes_no_report(rule, monkeypatch):
+    two = screened(records=rule)
+    state = State(None, DEVICE, simulated=True)
+    commits = deny(state, monkeypatch, ())
+    undisturbed = two_reports(two, state)
+    assert len(undisturbed) == 2
+    number = next(commits)
+    for which in [(k,) for k in range(number)] + [range(k, k + 3) for k in range(number)]:
+        state = State(None, DEVICE, simulated=True)
+        deny(state, monkeypatch, which)
+        assert two_reports(two, state) == undisturbed, which
+        assert [(row.stage, row.n) for row in state.ledger()] == [("screening", 100), ("final", 100)]
 
 
 def test_forgetting_overwrites_the_records_and_keeps_the_ledger(tmp_path):
