@@ -8,7 +8,7 @@ from edge_agent.budget import Cost
 from edge_agent.entries import LedgerRow
 from edge_agent.inbox import read_task
 from edge_agent.policy import Policy, fresh, planned
-from edge_agent.sources.base import Source
+from edge_agent.sources.base import Source, unit_records
 from edge_agent.state import State
 from fsir.plan import FINAL, SCREENING
 from fsir.task import Task
@@ -21,11 +21,12 @@ class Feed:
     name: str = "memory"
     replayable: bool = True
     stream: str = ""  # where it is not the name: see `Source.stream`
+    unit_records: int = 1  # records that one reading can touch
 
     @classmethod
     def of(cls, source: Source) -> Feed:
         """What the budget needs to know of a source."""
-        return cls(source.name, source.replayable, source.stream)
+        return cls(source.name, source.replayable, source.stream, unit_records(source))
 
     @property
     def identity(self) -> str:
@@ -42,6 +43,11 @@ def refusals(state: State, task: Task, policy: Policy, feed: Feed) -> list[str]:
     """Why the device does not take part; empty if it does."""
     if reasons := policy.refusals(task):
         return reasons
+    if task.privacy.unit_records < feed.unit_records:
+        return [
+            f"it protects {task.privacy.unit_records} record(s) together, and one reading of {feed.name} is in "
+            f"{feed.unit_records} of them; the task must say unit_records = {feed.unit_records}"
+        ]
     ledger = state.ledger()
     left = _left(state, task, feed, ledger)
     spent = [cost_of(row) for row in ledger]

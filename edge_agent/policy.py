@@ -4,8 +4,9 @@
     delta = 1e-6             # ... at this delta
     unproven = []            # mechanisms accepted without proof, each by name; whoever lists one has no guarantee
     unit_records = 1         # the fewest consecutive records that a task must protect together
-    never_share = []         # features that no report may be about; "heart*" stands for all that begin so
+    never_share = []         # what no report may be about, feature or response; "heart*": all that begin so
     largest_clip = 1000.0    # a task that clips further out would spend the budget on noise
+    exact_count = false      # whether a report may tell without noise how many records it is about (see `deadline`)
     presence = false         # whether others may see when this device is on
 
 A missing file or field means the value above.
@@ -44,6 +45,7 @@ class Policy:
     unit_records: int = 1
     never_share: tuple[str, ...] = ()
     largest_clip: float = 1000.0
+    exact_count: bool = False
     presence: bool = False
 
     @classmethod
@@ -59,6 +61,7 @@ class Policy:
                 unit_records=table.whole("unit_records", cls.unit_records, low=1),
                 never_share=table.texts("never_share", (), at_most=10_000),
                 largest_clip=table.number("largest_clip", cls.largest_clip, above=0),
+                exact_count=table.flag("exact_count", cls.exact_count),
                 presence=table.flag("presence", cls.presence),
             )
             table.done()
@@ -87,9 +90,15 @@ class Policy:
             reasons.append(
                 f"it protects {task.privacy.unit_records} record(s) together; the owner asks for {self.unit_records}"
             )
-        held_back = [name for name in task.features.names if any(fnmatchcase(name, p) for p in self.never_share)]
+        asked = (*task.features.names, task.response.name)
+        held_back = [name for name in asked if any(fnmatchcase(name, pattern) for pattern in self.never_share)]
         if held_back:
-            reasons.append(f"it asks for features that the owner never shares: {', '.join(held_back[:5])}")
+            reasons.append(f"it asks for what the owner never shares: {', '.join(held_back[:5])}")
+        if task.report.deadline is not None and not self.exact_count:
+            reasons.append(
+                "it has a deadline, so that a report tells without noise how many records there were; the owner would "
+                "have to accept that: exact_count = true"
+            )
         if task.clip.truncate > self.largest_clip:
             reasons.append(
                 f"it clips at {task.clip.truncate:g} scales, so that noise would bury the data; the owner's limit is "

@@ -31,16 +31,11 @@ class Track:
         self.positions: Array = np.empty(0)
         self.values: Array = np.empty((0, 3))
         self.last = -np.inf
-        self._last_value: Array = np.full(3, np.nan)
-
-    def repeats(self, position: float, value: Array) -> bool:
-        """Is this sample the last one once more, as a redelivered message brings it?"""
-        return position == self.last and np.array_equal(value, self._last_value, equal_nan=True)
 
     def append(self, positions: Array, values: Array) -> None:
         self.positions = np.concatenate([self.positions, positions])
         self.values = np.concatenate([self.values, values])
-        self.last, self._last_value = float(positions[-1]), values[-1].copy()
+        self.last = float(positions[-1])
 
     def forget(self, before: int) -> None:
         """Drop what lies before a cell; the copies let go of the memory."""

@@ -11,8 +11,9 @@ A window that can't be trusted is dropped and counted by reason, as long as it h
     backward     the clock went back while the window was open
     not finite, saturated, stuck      readings that are no readings
 Samples from before the end of the last complete window are refused ("stale"): a clock that goes back, or a file read
-twice, never makes a window a second time. A sample that repeats the one before in time and value is ignored
-("repeated").
+twice, never makes a window a second time. A sample less than a millisecond after the one before is ignored
+("repeated"). Both are decided by the times alone, never by readings: a changed reading reaches no further than its own
+windows.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections import Counter
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -47,6 +49,11 @@ def unit_records(margin: int = 0) -> int:
     if margin < 0:
         raise ValueError(f"margin {margin}: a margin is a number of cells, 0 or more")
     return -(-(WINDOW + 2 * margin) // HOP)
+
+
+def tick(position: Any) -> Any:
+    """The tick in which a position (or each of an array) lies."""
+    return np.floor(position * TICKS_PER_CELL)
 
 
 @dataclass(frozen=True)
@@ -111,7 +118,7 @@ class Windower:
         for _, values in samples:
             if len(values) != len(positions):
                 raise ValueError(f"{len(positions)} times for {len(values)} samples: give one time for each")
-        ticks = np.floor(positions * TICKS_PER_CELL)
+        ticks = tick(positions)
         falls = (np.flatnonzero(ticks[1:] <= ticks[:-1]) + 1).tolist()
         cuts = sorted({*range(0, len(positions), PIECE), *falls, len(positions)})
         windows: list[Window] = []
@@ -126,13 +133,13 @@ class Windower:
         # First of all, so that an old message which comes late costs nothing but itself.
         skip = int(np.searchsorted(positions, self._done))
         self.refused["stale"] += skip
-        if skip < len(positions) and all(track.repeats(positions[skip], values[skip]) for track, values in piece):
+        newest = tick(max(track.last for track, _ in piece))
+        if skip < len(positions) and tick(positions[skip]) == newest:
             self.refused["repeated"] += 1
             skip += 1
         if skip == len(positions):
             return
-        newest = max(track.last for track, _ in piece)
-        if np.floor(positions[skip] * TICKS_PER_CELL) <= np.floor(newest * TICKS_PER_CELL):
+        if tick(positions[skip]) < newest:
             self._go_back(positions[skip])
         for track, values in piece:
             track.append(positions[skip:], values[skip:])

@@ -13,6 +13,9 @@ _TRIMMING = (
     "In every number the lowest and the highest quarter of all reports do not count, which bounds what a lying device\n"
     "  can do. That happens after the reports have arrived: it changes nothing about what this device gives away."
 )
+_COUNT = (
+    "The number of records is part of it WITHOUT NOISE: so many had a response as above, and numbers in all features."
+)
 
 
 def describe(task: Task) -> str:
@@ -27,6 +30,7 @@ def describe(task: Task) -> str:
         f"  Each is sent once; a retry repeats the same bytes. {_when(task)}",
         f"  {'Presence messages tell when the device is on.' if task.report.presence else 'No presence messages.'}",
         "  No record, time stamp or count of refused records is part of a report.",
+        *([f"  {_COUNT}"] if task.report.deadline is not None else []),
         *([f"  {_TRIMMING}"] if task.aggregation == TRIMMED else []),
         "",
         "How it is protected:",
@@ -77,5 +81,6 @@ def _protection(task: Task) -> list[str]:
         f"Total epsilon {privacy.epsilon:g} at delta {privacy.delta:g} for everything above, per {unit}.",
         f"Whoever sees all reports can raise the odds of a guess about {unit} by a factor of at most {odds:.2f},",
         f"except with probability {privacy.delta:g}. Proven: {known.reason}.",
+        *(["NOT PROTECTED is the number of records."] if task.report.deadline is not None else []),
         "It does not hide what the device's data are like on the whole, or that it takes part.",
     ]

@@ -6,6 +6,9 @@ points of the group `fsir.sources` that name a callable `(rest, options) -> Sour
 The one duty of a source: no record twice. Each record has an ordinal that no other record of the same source ever has,
 and rises. A source that can go back (a file) is `replayable`: `resume` continues right behind the position given. A
 source that cannot (standard input, a sensor) numbers on from there: records that were read and not saved are lost.
+
+A source whose records overlap has an attribute `unit_records`: how many consecutive records one reading can touch. The
+agent takes no task that protects fewer together.
 """
 
 from __future__ import annotations
@@ -87,3 +90,8 @@ class Source(Protocol):
 
 
 START = Position(-1)
+
+
+def unit_records(source: Source) -> int:
+    """How many consecutive records one reading can touch; a source that does not say has one record for each."""
+    return int(getattr(source, "unit_records", 1))

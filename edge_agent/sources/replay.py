@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from edge_agent.sources.base import Position, Record, Source
+from edge_agent.sources.base import Position, Record, Source, unit_records
 
 
 def seconds_of(value: Any) -> float | None:
-    """A time in seconds, from a number or an ISO 8601 text; None if it is neither."""
+    """A time in seconds, from a number or an ISO 8601 text; None if it is neither, or not finite."""
     try:
-        return float(value)
-    except (TypeError, ValueError):
+        moment = float(value)
+        return moment if math.isfinite(moment) else None
+    except (TypeError, ValueError, OverflowError):
         pass
     try:
         return datetime.fromisoformat(str(value)).timestamp()
-    except ValueError:
+    except (ValueError, OverflowError):
         return None
 
 
@@ -40,6 +42,11 @@ class Paced:
     def stream(self) -> str:
         """As the source itself."""
         return self._source.stream
+
+    @property
+    def unit_records(self) -> int:
+        """As the source itself."""
+        return unit_records(self._source)
 
     @property
     def replayable(self) -> bool:

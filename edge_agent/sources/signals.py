@@ -38,7 +38,7 @@ _DROPPED = {
 }
 _REFUSED = {
     "stale": "samples refused: they are older than the last window (delivered late, or the clock was ahead before)",
-    "repeated": "samples refused: the same as the one before, in time and value",
+    "repeated": "samples refused: less than a millisecond after the one before (delivered twice, or read too fast)",
 }
 _ORDINARY = {_DROPPED["gap"]: 2}  # a sensor that is switched on starts in the middle of two windows
 
@@ -107,6 +107,7 @@ class SignalSource:
         self._waiting: deque[tuple[Position, Window, str | None]] = deque()
         self._last = -1
         self._windower = Windower(0, *self._ranges)
+        self.unit_records = self._windower.unit_records
         self._trail = Trail()
         self._counted: dict[str, int] = {}
         self._again = False  # reading again what was read before an interruption

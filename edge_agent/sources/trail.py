@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edge_agent.windows import HOP, TICKS_PER_CELL, WINDOW
+from edge_agent.windows import HOP, TICKS_PER_CELL, WINDOW, tick
 
 Array = NDArray[np.float64]
 
@@ -37,7 +37,7 @@ class Trail:
 
     def runs(self, positions: Array) -> list[tuple[int, int]]:
         """Cut samples into runs, each of which ends with the first sample of a block of 64 cells: one window each."""
-        ticks, blocks = np.floor(positions * TICKS_PER_CELL), np.floor(positions / HOP)
+        ticks, blocks = tick(positions), np.floor(positions / HOP)
         falls = np.flatnonzero(ticks[1:] <= ticks[:-1]) + 1
         borders = np.flatnonzero(np.diff(blocks, prepend=np.floor(self._newest / HOP))) + 1
         return list(pairwise(sorted({0, *falls.tolist(), *borders.tolist(), len(positions)})))
@@ -48,13 +48,14 @@ class Trail:
         """One run was pushed: its first `stale` samples were refused, and `repeated` (0 or 1) after them."""
         if stale:
             self._troubles += 1
-        if stale == len(positions):
+        taken = stale + repeated
+        if taken == len(positions):
             return
-        if not repeated and np.floor(positions[stale] * TICKS_PER_CELL) <= np.floor(self._newest * TICKS_PER_CELL):
+        if tick(positions[taken]) < tick(self._newest):
             self._troubles += 1  # the clock went back: the windower has forgotten what was open
             self._starts.clear()
             self._labels.clear()
-        for i in range(stale, len(positions)):
+        for i in range(taken, len(positions)):
             block = int(positions[i] // HOP)
             if not self._starts or block > self._starts[-1][0]:
                 self._starts.append((block, behind[i], self._troubles))

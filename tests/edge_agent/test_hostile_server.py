@@ -9,7 +9,7 @@ import msgpack
 import numpy as np
 import pytest
 
-from edge_agent.agent import Agent, Phase
+from edge_agent.agent import Agent, Feed, Phase
 from edge_agent.policy import Policy
 from edge_agent.state import State
 from fsir.messages import LIMITS, Classifier, topic
@@ -75,6 +75,24 @@ def test_features_that_the_owner_never_shares(caplog):
     agent = simulated(task(), policy=Policy(never_share=("x1",)))
     assert agent.phase is Phase.WAITING
     assert "never shares: x1" in agent.reason
+
+
+def test_a_response_that_the_owner_never_shares():
+    agent = simulated(task(response={"name": "heart_rate"}), policy=Policy(never_share=("heart*",)))
+    assert agent.phase is Phase.WAITING
+    assert "never shares: heart_rate" in agent.reason
+
+
+def test_a_deadline_would_tell_the_number_of_records_without_noise():
+    dated = task(report={"records": 5000, "deadline": 2_000_000_000})
+    assert "exact_count = true" in simulated(dated).reason
+    assert simulated(dated, policy=Policy(exact_count=True)).phase is Phase.LEARNING
+
+
+def test_a_task_that_protects_less_than_one_reading_touches():
+    windows = Feed("iio:mpu6050", replayable=False, unit_records=2)
+    assert "unit_records = 2" in simulated(task(), feed=windows).reason
+    assert simulated(task(privacy={"unit_records": 2}), feed=windows).phase is Phase.LEARNING
 
 
 def test_a_second_task_over_the_same_data_beyond_the_cap():

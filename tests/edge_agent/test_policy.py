@@ -40,9 +40,14 @@ def _active(full):
 
 def test_it_reads_a_file(tmp_path):
     path = tmp_path / "agent.toml"
-    path.write_text('epsilon = 1\nunit_records = 2\nnever_share = ["heart*"]\nunproven = ["vgm"]\npresence = true\n')
+    path.write_text(
+        'epsilon = 1\nunit_records = 2\nnever_share = ["heart*"]\nunproven = ["vgm"]\n'
+        "exact_count = true\npresence = true\n"
+    )
     policy = Policy.load(path)
-    assert policy == Policy(epsilon=1.0, unit_records=2, never_share=("heart*",), unproven=("vgm",), presence=True)
+    assert policy == Policy(
+        epsilon=1.0, unit_records=2, never_share=("heart*",), unproven=("vgm",), exact_count=True, presence=True
+    )
     assert "protects 1" in policy.refusals(task())[0]
     assert "heart_rate" in policy.refusals(task(features={"names": ["a", "b", "heart_rate"]}))[-1]
 

@@ -10,7 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from edge_agent.admission import Feed
 from edge_agent.sources.base import START, Position
+from edge_agent.sources.replay import Paced
 from edge_agent.sources.signals import Samples, SignalSource
 from edge_agent.sources.tally import Tally
 from tests.edge_agent.motion import BEGIN, FIRST, recording
@@ -92,6 +94,11 @@ def test_no_window_twice_whatever_happens_to_process_and_clock(events):
     assert seen == sorted(set(seen))
 
 
+def test_one_reading_is_in_two_records_and_the_budget_knows():
+    source = live()
+    assert Feed.of(source).unit_records == Feed.of(Paced(source, "time", 2.0)).unit_records == 2
+
+
 def test_a_restarted_sensor_goes_on_with_samples_that_no_record_has_seen():
     times, acc, gyro = recording(30)
     first = give(live(), times[:700], acc[:700], gyro[:700])
@@ -113,7 +120,7 @@ def test_a_restarted_sensor_goes_on_with_samples_that_no_record_has_seen():
         ("not a number", "not a number"),
         ("slow", "slower than 45"),
         ("twice", "older than the last window"),
-        ("each twice", "the same as the one before"),
+        ("each twice", "less than a millisecond"),
     ],
 )
 def test_a_sensor_in_trouble_is_noticed_and_said(kind, reason, caplog):

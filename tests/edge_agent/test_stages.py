@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from edge_agent.agent import Phase
+from edge_agent.policy import Policy
 from edge_agent.sources.base import Position, Record
 from edge_agent.state import State
 from fsir.moments import Moments
@@ -140,7 +141,7 @@ def test_crashes_at_any_moment_never_count_a_record_twice_nor_make_a_second_repo
 def test_deadline_reports_with_all_records_and_not_before():
     now = [1000.0]
     dated = task(report={"records": 5000, "deadline": 2000})
-    agent = simulated(dated, clock=lambda: now[0])
+    agent = simulated(dated, policy=Policy(exact_count=True), clock=lambda: now[0])
     agent.learn_many(*data(dated, 70))
     assert agent.outgoing(1.0) == []
     assert agent.next_due(1.0) == pytest.approx(1001.0)
@@ -152,7 +153,7 @@ def test_deadline_reports_with_all_records_and_not_before():
 def test_deadline_with_too_few_records_sends_nothing():
     now = [1000.0]
     dated = task(report={"records": 5000, "deadline": 2000, "sigma_0": 0.1})
-    agent = simulated(dated, clock=lambda: now[0])
+    agent = simulated(dated, policy=Policy(exact_count=True), clock=lambda: now[0])
     agent.learn_many(*data(dated, 20))
     now[0] = 3000.0
     assert agent.outgoing(1.0) == []

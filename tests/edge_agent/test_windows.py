@@ -72,6 +72,51 @@ def test_no_fault_of_one_sample_reaches_further(i, fault, margin):
     assert sum(before.get(k) != after.get(k) for k in before | after) <= unit_records(margin)
 
 
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 999), st.integers(1, 300)), min_size=2, max_size=8),
+    st.lists(st.booleans(), min_size=1, max_size=6),
+    st.floats(0, 1, exclude_max=True),
+    st.sampled_from(["nan", "saturated", "other", "as before"]),
+    st.booleans(),
+)
+def test_a_changed_reading_reaches_no_further_whatever_the_clock_does(pieces, apart, place, change, turning):
+    """Pieces of a recording in any order: clocks that jump, go back and repeat, of both sensors together or apart."""
+    times, acc, gyro = recording(20)
+    rows = np.concatenate([np.arange(low, min(low + size, 1000)) for low, size in pieces])
+    i = int(place * len(rows))
+
+    def windows(values):
+        windower, found, low = Windower(), [], 0
+        for k, (start, size) in enumerate(pieces):
+            part = rows[low : low + min(size, 1000 - start)]
+            mine, low = values[low : low + len(part)], low + len(part)
+            first, second = (gyro[part], mine) if turning else (mine, gyro[part])
+            if apart[k % len(apart)]:
+                found += windower.push_rotation(times[part], second)
+                found += windower.push_acceleration(times[part], first)
+            else:
+                found += windower.push(times[part], first, second)
+        return signals_of(found), windower.refused
+
+    before, refused = windows(acc[rows])
+    changed = acc[rows]
+    changed[i] = {"nan": np.nan, "saturated": 2.0, "other": -changed[i], "as before": changed[max(i - 1, 0)]}[change]
+    after, refused_too = windows(changed)
+    assert refused == refused_too
+    assert sum(before.get(k) != after.get(k) for k in before | after) <= unit_records()
+
+
+def test_the_same_moment_again_is_refused_whatever_it_says():
+    times, acc, gyro = recording(20)
+    rows = np.insert(np.arange(1000), 500, 499)
+    other = acc[rows]
+    other[500] += 0.001
+    windows, windower = run(times[rows], other, gyro[rows])
+    assert signals_of(windows) == signals_of(run(times, acc, gyro)[0])
+    assert windower.refused == {"stale": 0, "repeated": 1}
+
+
 @settings(max_examples=30, deadline=None)
 @given(st.lists(st.integers(1, 300), min_size=1, max_size=30), st.sampled_from([0, 20]), st.integers(0, 3))
 def test_any_chunking_gives_the_same_windows_and_features(sizes, margin, trouble):

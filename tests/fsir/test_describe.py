@@ -50,6 +50,13 @@ def test_a_deadline_is_a_date():
     assert f"(at least {minimum_size(dated)}, at most 900)" in page
 
 
+def test_the_number_of_records_is_said_to_be_unprotected_where_it_is():
+    dated = task(5, report={"records": 900, "deadline": 1796083200}).describe()
+    assert "WITHOUT NOISE" in dated
+    assert "NOT PROTECTED" in dated
+    assert "NOT PROTECTED" not in PLAIN.describe()
+
+
 def test_trimming_is_mentioned_and_said_to_change_nothing_for_the_owner():
     page, plain = task(5, aggregation="trimmed").describe(), task(5).describe()
     assert "lying device" in page
