@@ -241,7 +241,15 @@ class Aggregator:
 def _refused(arrival: Arrival, now: float) -> RefusedRow:
     refusal = arrival.refusal
     assert refusal is not None
-    length = len(arrival.raw)
+    raw = b"" if refusal.reason == "withdrawn" else arrival.raw  # nothing of a withdrawn device is kept
     return RefusedRow(
-        arrival.name, arrival.device, arrival.stage, arrival.id, refusal.reason, refusal.text, length, arrival.raw, now
+        arrival.name,
+        arrival.device,
+        arrival.stage,
+        arrival.id,
+        refusal.reason,
+        refusal.text,
+        len(arrival.raw),
+        raw,
+        now,
     )

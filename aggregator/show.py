@@ -175,12 +175,15 @@ def withdraw(args: argparse.Namespace) -> int:
     """Take a device out again."""
     with opened(args) as (store, federations):
         taken = {f.name: counting.withdraw(store, f, args.device, time.time()) for f in federations}
+        scrubbed = store.scrub()
     if args.json:
-        print(json.dumps({"device": args.device, "withdrawn_reports": taken}))
+        print(json.dumps({"device": args.device, "withdrawn_reports": taken, "scrubbed": scrubbed}))
         return 0
     for name, count in taken.items():
         known = f"{count} report(s) taken out" if count else "had no report here; a future one will be refused"
         print(f"task {name}: {args.device!r} {known}")
+    if not scrubbed:
+        print("the log of the store was in use, and still has its bytes; repeat this command to remove them there too")
     return 0
 
 

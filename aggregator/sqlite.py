@@ -64,6 +64,7 @@ class SqliteStore:
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
             self._use_wal()
             self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten
             self._db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
             self._prepare(path)
         except sqlite3.Error as error:
@@ -194,8 +195,17 @@ class SqliteStore:
             (task, device),
         ).fetchall()
         self._db.execute("UPDATE report SET raw = NULL WHERE task = ? AND device = ?", (task, device))
+        self._db.execute(
+            "UPDATE refused SET raw = x'' WHERE device = ? AND task = (SELECT name FROM task WHERE key = ?)",
+            (device, task),
+        )
         self._db.execute("INSERT OR IGNORE INTO withdrawn VALUES (?, ?, ?)", (task, device, now))
         return [ReportRow(*row) for row in rows]
+
+    def scrub(self) -> bool:
+        """Empty the log, which still has the pages from before a deletion; false if a reader needs it all the while."""
+        ((busy, _, _),) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return not busy
 
     # --- caches and what is on the wire -----------------------------------------------------------------------------
 

@@ -95,6 +95,7 @@ def test_withdraw(capsys: pytest.CaptureFixture[str], store: str) -> None:
     assert "task screened: 'd1' had no report here" in text
     found = json.loads(run(capsys, "withdraw", "d1", "--store", store, "--json"))
     assert found["withdrawn_reports"] == {"test": 0, "screened": 0}
+    assert found["scrubbed"]
     (plain, _) = json.loads(run(capsys, "status", "--store", store, "--recount", "--json"))["tasks"]
     assert plain["stages"]["final"] == {"devices": 3, "records": 180, "recount": True}
 

@@ -90,6 +90,27 @@ def test_a_snapshot_stands_still_in_any_thread(tmp_path: Path, store: SqliteStor
         pass
 
 
+def test_of_a_withdrawn_device_no_byte_is_left_in_any_file(tmp_path: Path, store: SqliteStore) -> None:
+    secret = bytes(range(256)) * 8
+    with store.transaction():
+        store.insert(1, [row("a")._replace(raw=secret), row("b")])
+        store.refuse([refusal(1)._replace(device="a", raw=secret[:QUARANTINE_BYTES])])
+    elsewhere = SqliteStore(tmp_path / "s.db", create=False)
+    with elsewhere.transaction():
+        elsewhere.withdraw(1, "a", 3.0)
+    files = [path for path in tmp_path.iterdir() if path.is_file()]
+    assert any(secret[:256] in path.read_bytes() for path in files)  # in the log: hence the next line
+    assert elsewhere.scrub()
+    assert not any(secret[:256] in path.read_bytes() for path in files)
+    elsewhere._db.execute("PRAGMA busy_timeout=10")
+    with store.snapshot() as snapshot:
+        assert list(snapshot.reports(1))
+        with elsewhere.transaction():
+            elsewhere.withdraw(1, "b", 4.0)
+        assert not elsewhere.scrub()  # said, and not claimed
+    elsewhere.close()
+
+
 def test_a_worker_waits_for_another_that_creates_the_store_at_the_same_moment(tmp_path: Path) -> None:
     """SQLite would not wait by itself for whoever is still changing a file that is no log yet."""
     other = sqlite3.connect(tmp_path / "new.db", isolation_level=None)
