@@ -17,7 +17,6 @@ from aggregator.store import Store, StoreError
 from fsir import codec
 from fsir.aggregation import trimmed_sum, trimmed_totals
 from fsir.decode import decode_sealed, unpack
-from fsir.messages import LIMITS
 from fsir.plan import FINAL
 from fsir.release import Totals
 from fsir.task import TRIMMED
@@ -71,7 +70,7 @@ def _rows(store: Store, federation: Federation, layout: Layout) -> Iterator[Inte
     for row in store.reports(federation.key, layout.name):
         if row.raw is None:
             continue  # withdrawn
-        packed = decode_sealed(unpack(row.raw, LIMITS["report"])).packed
+        packed = decode_sealed(unpack(row.raw, "report")).packed
         assert packed is not None  # votes are not trimmed
         batch.append(packed)
         if len(batch) == size:

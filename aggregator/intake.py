@@ -17,7 +17,7 @@ from aggregator.reasons import Refusal
 from fsir import codec
 from fsir.decode import SealedReport, decode_sealed, unpack
 from fsir.errors import MessageError, VersionError
-from fsir.messages import DEVICE_NAME, LIMITS, STAGES, STATUSES, report_id, topic
+from fsir.messages import DEVICE_NAME, STAGES, STATUSES, report_id, topic
 from fsir.plan import FINAL
 
 Integers = NDArray[np.int64]
@@ -72,7 +72,7 @@ def parse(arrival: Arrival, reports: Mapping[str, Federation]) -> None:
     arrival.federation = federation
     arrival.device, arrival.task, arrival.stage = device, federation.digest, federation.first
     try:
-        table = unpack(arrival.raw, LIMITS["report"])
+        table = unpack(arrival.raw, "report")
         # Whatever else is wrong, the receipt should reach the report that it is about.
         if table.get("stage") in STAGES:
             arrival.stage = table["stage"]

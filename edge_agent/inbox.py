@@ -41,7 +41,7 @@ def read_active(raw: bytes, task: Task) -> tuple[str, ...]:
 
 def read_subspace(raw: bytes, task: Task, active: tuple[str, ...] | None) -> Subspace:
     """A subspace that fits the task and the active set that the device has pinned."""
-    subspace = decode(raw, "subspace")
+    subspace = decode(raw, "subspace", _room(task))
     assert isinstance(subspace, Subspace)
     _check_digest(subspace.task, task, "subspace")
     if not set(subspace.features) <= set(task.features.names):
@@ -55,6 +55,13 @@ def read_subspace(raw: bytes, task: Task, active: tuple[str, ...] | None) -> Sub
     if subspace.classifier is not None and not set(subspace.classifier.classes) <= set(task.response.classes):
         raise MessageError("subspace: its classifier knows classes that are not in the task")
     return subspace
+
+
+def _room(task: Task) -> int:
+    """Bytes that a subspace of this task may take: names, basis, classifier, and something for the rest."""
+    text, slices = 810, task.slicing.count  # 200 characters take at most 800 bytes
+    directions = max(slices, task.dimension or 0)
+    return 2**16 + task.p * (text + 8 * directions) + slices * (text + 16 * directions)
 
 
 def read_receipt(raw: bytes, task: Task, device: str) -> Receipt:
