@@ -295,6 +295,6 @@ class Agent:
         self.server, self._latest = server, raw
 
     def _take_receipt(self, raw: bytes, task: Task) -> None:
-        receipt = inbox.read_receipt(raw, task, self.state.device)
-        if (reason := settle(self.state, self._outbox, receipt, self.name)) and self._part is not None:
+        receipt = inbox.read_receipt(raw, self.state.device)
+        if (reason := settle(self.state, self._outbox, receipt, task)) and self._part is not None:
             self._part.stop(reason)

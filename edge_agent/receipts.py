@@ -7,14 +7,21 @@ import logging
 from edge_agent.outbox import Outbox
 from edge_agent.state import State
 from fsir.messages import Receipt
+from fsir.task import Task
 
 log = logging.getLogger("fsir.agent")
 
 
-def settle(state: State, outbox: Outbox, receipt: Receipt, name: str) -> str:
-    """Clear what was answered. Returns why the device must take no further part, or nothing."""
-    ours = {row.stage: row for row in state.ledger(receipt.task)}
+def settle(state: State, outbox: Outbox, receipt: Receipt, task: Task) -> str:
+    """Clear what was answered. Returns why the device must take no further part, or nothing.
+
+    The broker keeps one receipt under the name of a task, whatever its edition. One of an earlier edition that the
+    ledger knows is history. One that it does not know is of a report that this state did not make: the state is older.
+    """
+    name, ours = task.name, {row.stage: row for row in state.ledger(receipt.task)}
     strange = ""
+    if receipt.task != task.digest and ours:
+        return ""
     for stage, verdict in receipt.verdicts.items():
         row = ours.get(stage)
         if row is not None and row.report == verdict.report:

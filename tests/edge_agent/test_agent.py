@@ -21,6 +21,7 @@ from fsir.plan import first_stage
 from fsir.release import release
 from tests.edge_agent.world import (
     DEVICE,
+    WILLING,
     data,
     receipt,
     records,
@@ -209,6 +210,29 @@ def test_an_empty_state_whose_receipt_exists_is_refused(status, caplog):
     assert agent.outgoing(1e6) == []
     assert "did not make" in agent.reason
     assert not agent.state.ledger()
+
+
+def test_a_state_from_before_an_edition_that_has_its_receipt_is_refused():
+    """The broker keeps one receipt under the name: that of the later edition has taken the place of ours."""
+    first, second = task(), task(epoch=2)
+    original = simulated(first)
+    original.learn_many(*data(first, 100))
+    sent = original.outgoing(1.0)
+    original.receive(*receipt(first, sent))
+    original.state.forget("test", unpin=True)
+    again = simulated(second, state=original.state, policy=WILLING)
+    again.receive(*receipt(first, sent))  # history, which the ledger knows
+    assert again.phase is Phase.LEARNING
+    again.learn_many(*data(second, 100))
+    later = receipt(second, again.outgoing(1.0))
+    again.receive(*later)
+    assert again.phase is Phase.SERVING
+    restored = simulated(first, seed=2)
+    restored.learn_many(*data(first, 100))
+    restored.receive(*later)
+    assert restored.phase is Phase.STOPPED
+    assert "did not make" in restored.reason
+    assert restored.outgoing(1e6) == []
 
 
 def test_a_report_made_offline_is_not_sent_when_another_was_counted_meanwhile():

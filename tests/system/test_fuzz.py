@@ -243,7 +243,7 @@ def acceptable(kind: str, payload: bytes, agent: Agent) -> bool:
     assert agent.task is not None
     try:
         if kind == "receipt":
-            inbox.read_receipt(payload, agent.task, DEVICE)
+            inbox.read_receipt(payload, DEVICE)
         elif kind == "active":
             inbox.read_active(payload, agent.task)
         else:
