@@ -10,11 +10,13 @@ Where the owner has switched on the buffers of the device, the kernel collects t
 with some drivers the only way (LSM6DS*, LSM9DS1: a single reading takes them three periods per axis). Else a thread
 reads sysfs a hundred times a second, and a reading gets the time at which it was read: its jitter is that of the
 scheduler and of the sensor's own period, a few milliseconds, which the windows undo. Readings that fail are counted,
-and a device that goes away is looked for every second.
+and a device that goes away is looked for every second. If anyone changes its scale or the channels of its buffer, it
+is opened anew: what was collected since the last look may be of either kind, and is dropped.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import deque
@@ -27,25 +29,27 @@ import numpy as np
 from edge_agent.errors import SourceError
 from edge_agent.sources.base import Options
 from edge_agent.sources.iio_buffer import Buffers, buffered
-from edge_agent.sources.iio_sensor import ACCELERATION, ROTATION, Array, Sensor
+from edge_agent.sources.iio_sensor import ACCELERATION, CLIPPED, ROTATION, Array, Sensor
 from edge_agent.sources.signals import Samples, SignalSource
 from edge_agent.sources.tally import Tally
 
 DEVICES, NODES = "sys/bus/iio/devices", "dev"  # below the root directory
-PERIOD = 0.01  # seconds between two readings of sysfs
+PERIOD = 0.01  # seconds between two readings of sysfs ...
+REST = 0.002  # ... and at least, after one that was late: there is nothing to catch up, the moments are gone
 LOOK = 0.25  # seconds between two looks at what has been collected
 SEARCH = 1.0  # seconds between two looks whether the device is there
 SILENCE = 5.0  # seconds without a reading after which everything is opened anew
 COLLECTED = 2000  # readings, 20 s: more are lost if the agent is busy for longer
 FAILED = "readings failed"
-LOST = "times the device went away"
+LOST = "times the device went away or was changed"
+UNSURE = "samples dropped: the device went away or was changed since the last look"
 SILENT = "times nothing came for 5 s; does a buffer that is switched on have its trigger, or its interrupt line?"
 
 
 def open_iio(rest: str, options: Options) -> SignalSource:
     """The sensors of this device."""
     reader = IioReader(rest, options)
-    return SignalSource(reader, *reader.ranges)
+    return SignalSource(reader, CLIPPED, CLIPPED)  # the sensors mark what is clipped, at the range they have by then
 
 
 def find(name: str, devices: Path, options: Options) -> tuple[Sensor, Sensor]:
@@ -79,6 +83,9 @@ class Backend(Protocol):
     def read(self) -> list[Samples]:
         """What has been collected; OSError if the device is gone."""
 
+    def check(self) -> None:
+        """OSError if what has been collected may mean something else."""
+
     def close(self) -> None:
         """Stop."""
 
@@ -100,7 +107,6 @@ class IioReader:
             self._sensors = find(self._device, self._devices, options)
         except (OSError, ValueError) as error:
             raise SourceError(f"source {self.name}: {error}") from None
-        self.ranges = self._sensors[0].range, self._sensors[1].range
 
     def start(self, cursor: Any) -> None:
         """Begin to listen."""
@@ -109,19 +115,22 @@ class IioReader:
     def _open(self) -> Backend:
         self._heard = time.monotonic()
         if buffered(self._sensors):
-            return Buffers(self._sensors, self._nodes)
+            return Buffers(self._sensors, self._nodes, self.tally)
         poller = Poller(self._sensors, self.tally)
         poller.start()
         return poller
 
     def read(self) -> list[Samples]:
         """What has been collected."""
+        found: list[Samples] = []
         try:
             if self._backend is None:
                 return self._search()
             found = self._backend.read()
+            self._backend.check()  # after reading: now as at the last look, so all that came in between is the same
         except OSError as error:
             self.tally.add(f"{LOST} ({error.strerror or error})")
+            self.tally.add(UNSURE, sum(len(samples.times) for samples in found))
             self._stop()
             return []
         if found:
@@ -135,11 +144,20 @@ class IioReader:
         if time.monotonic() >= self._search_at:
             self._search_at = time.monotonic() + SEARCH
             try:
-                self._sensors = find(self._device, self._devices, self._options)
+                before, self._sensors = self._sensors, find(self._device, self._devices, self._options)
+                self._compare(before)
                 self._backend = self._open()
             except (SourceError, ValueError) as error:
                 self.tally.add(f"times looked for in vain: {error}")
         return []
+
+    def _compare(self, before: tuple[Sensor, Sensor]) -> None:
+        for old, new in zip(before, self._sensors, strict=True):
+            if not math.isclose(old.range, new.range, rel_tol=1e-6):
+                self.tally.add(
+                    f"times the full scale of {new.kind} changed from {old.range:.3g} to {new.range:.3g} "
+                    f"{'g' if new.kind == ACCELERATION else 'rad/s'}; windows with readings there are dropped"
+                )
 
     def _stop(self) -> None:
         if self._backend is not None:
@@ -163,22 +181,29 @@ class IioReader:
 class Poller:
     """Reads sysfs from a thread of its own: a disk that takes its time must not make a gap in the signal."""
 
-    def __init__(self, sensors: tuple[Sensor, Sensor], tally: Tally, clock: Callable[[], float] = time.time) -> None:
-        self._sensors, self._tally, self._clock = sensors, tally, clock
+    def __init__(
+        self,
+        sensors: tuple[Sensor, Sensor],
+        tally: Tally,
+        clock: Callable[[], float] = time.time,
+        steady: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._sensors, self._tally, self._clock, self._steady = sensors, tally, clock, steady
         self._collected: deque[tuple[float, Array, Array]] = deque(maxlen=COLLECTED)
         self._failures: deque[str] = deque(maxlen=COLLECTED)
         self._leaving = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"{tally.name} reader", daemon=True)
+        self._thread = threading.Thread(target=self.run, name=f"{tally.name} reader", daemon=True)
 
     def start(self) -> None:
         """Begin to read."""
         self._thread.start()
 
-    def _run(self) -> None:
-        due = time.monotonic()
-        while not self._leaving.wait(max(0.0, due - time.monotonic())):
+    def run(self) -> None:
+        """Take readings until `close`."""
+        due = self._steady()
+        while not self._leaving.wait(max(0.0, due - self._steady())):
             self.take()
-            due = max(due + PERIOD, time.monotonic() - PERIOD)  # late: go on from here, do not catch up
+            due = max(due + PERIOD, self._steady() + REST)
 
     def take(self) -> None:
         """One reading of both sensors, at the time in the middle."""
@@ -195,12 +220,15 @@ class Poller:
         while self._failures:
             self._tally.add(f"{FAILED} ({self._failures.popleft()})")
         taken = [self._collected.popleft() for _ in range(len(self._collected))]
-        if any(sensor.gone() for sensor in self._sensors):
-            raise OSError("no such device")
         if not taken:
             return []
         times, acc, gyro = (np.array(column) for column in zip(*taken, strict=True))
         return [Samples(times, acc, gyro)]
+
+    def check(self) -> None:
+        """OSError if the device is another one, or has another scale."""
+        for sensor in self._sensors:
+            sensor.check()
 
     def close(self) -> None:
         """Stop the thread."""

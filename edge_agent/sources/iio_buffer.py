@@ -2,13 +2,17 @@
 
 A scan holds the channels that are switched on, in the order of their index, each aligned to its own size, and the whole
 to the size of its largest. Switching them on needs rights that the agent should not have: docs/sensors.md has the
-commands. The agent reads what is there and never waits.
+commands. The agent reads what is there and never waits. What was there before it came is dropped: nobody knows whether
+scale and channels were then what they are now.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -17,8 +21,11 @@ from numpy.typing import NDArray
 from edge_agent.errors import SourceError
 from edge_agent.sources.iio_sensor import SCANS, Array, Channel, Sensor
 from edge_agent.sources.signals import Samples
+from edge_agent.sources.tally import Tally
 
 CHUNK = 65536  # bytes at a time
+SLICE = 1.0  # seconds of one device before it is the other's turn: neither may run far ahead of the other
+EARLIER = "scans dropped: they were in the buffer before the agent listened"
 
 
 def buffered(sensors: tuple[Sensor, Sensor]) -> bool:
@@ -60,9 +67,13 @@ class _Node:
     """One device: the scans of its buffer, and the sensors whose channels are in them."""
 
     def __init__(self, sensors: list[Sensor], nodes: Path) -> None:
-        self.sensors, folder = sensors, sensors[0].folder
-        enabling = (path.name for place in SCANS for path in folder.glob(f"{place}/in_*_en"))
-        names = sorted({name.removesuffix("_en") for name in enabling})
+        self._sensors, self._rest, folder = sensors, b"", sensors[0].folder
+        self._switches = {
+            f"{place}/{path.name}": float(path.read_text())
+            for place in SCANS
+            for path in folder.glob(f"{place}/in_*_en")
+        }
+        names = sorted({Path(switch).name.removesuffix("_en") for switch in self._switches})
         self._fields, self._size = _layout(sensors[0], names)
         for channel in ("in_timestamp", *(f"in_{sensor.kind}_{axis}" for sensor in sensors for axis in "xyz")):
             if channel not in self._fields:
@@ -76,28 +87,38 @@ class _Node:
                 f"{nodes / folder.name}: {error.strerror}; the user of the agent must be allowed to read it, and "
                 "nobody else may have it open"
             ) from None
-        self._rest = b""
 
-    def read(self) -> list[Samples]:
-        try:
-            found = self._rest + os.read(self._file, CHUNK)
-        except BlockingIOError:
-            return []
-        whole = len(found) // self._size * self._size
-        self._rest = found[whole:]
-        if not whole:
-            return []
-        scans = np.frombuffer(found[:whole], np.uint8).reshape(-1, self._size)
+    def scans(self) -> NDArray[np.uint8]:
+        """All that is in the buffer: what stayed there would be missing when the other device's samples come."""
+        chunk, found, full = CHUNK // self._size * self._size, [self._rest], True
+        with suppress(BlockingIOError):
+            while full:
+                found.append(os.read(self._file, chunk))
+                full = len(found[-1]) == chunk
+        joined = b"".join(found)
+        whole = len(joined) // self._size * self._size
+        self._rest = joined[whole:]
+        return np.frombuffer(joined[:whole], np.uint8).reshape(-1, self._size)
+
+    def read(self) -> Samples:
+        scans = self.scans()
         times = self._fields["in_timestamp"].values(scans) / 1e9
-        values = {sensor.kind: self._values(sensor, scans) for sensor in self.sensors}
-        return [Samples(times, values.get("accel"), values.get("anglvel"))]
+        values = {sensor.kind: self._values(sensor, scans) for sensor in self._sensors}
+        return Samples(times, values.get("accel"), values.get("anglvel"))
 
     def _values(self, sensor: Sensor, scans: NDArray[np.uint8]) -> Array:
         raw = [self._fields[f"in_{sensor.kind}_{axis}"].values(scans) for axis in "xyz"]
         return sensor.convert(np.stack(raw, axis=1).astype(np.float64))
 
+    def check(self) -> None:
+        for sensor in self._sensors:
+            sensor.check()
+        self._sensors[0].unchanged(self._switches, "the channels of its buffer")
+
     def close(self) -> None:
         os.close(self._file)
+        for sensor in self._sensors:
+            sensor.close()
 
 
 def _layout(sensor: Sensor, names: list[str]) -> tuple[dict[str, _Field], int]:
@@ -117,24 +138,44 @@ def _layout(sensor: Sensor, names: list[str]) -> tuple[dict[str, _Field], int]:
 class Buffers:
     """The buffers of an accelerometer and a gyroscope, of one device or of two."""
 
-    def __init__(self, sensors: tuple[Sensor, Sensor], nodes: Path) -> None:
+    def __init__(self, sensors: tuple[Sensor, Sensor], nodes: Path, tally: Tally) -> None:
         together = [list(sensors)] if sensors[0].folder == sensors[1].folder else [[sensor] for sensor in sensors]
         self._nodes: list[_Node] = []
         try:
             for group in together:
                 self._nodes.append(_Node(group, nodes))
-        except SourceError:
+            tally.add(EARLIER, sum(len(node.scans()) for node in self._nodes))
+        except (OSError, ValueError, SourceError) as error:
             self.close()
-            raise
+            raise SourceError(str(error)) from None
 
     def read(self) -> list[Samples]:
-        """What the kernel has collected."""
-        found = [samples for node in self._nodes for samples in node.read()]
-        if any(sensor.gone() for node in self._nodes for sensor in node.sensors):
-            raise OSError("no such device")
-        return found
+        """What the kernel has collected, the devices in turn."""
+        return in_turn(node.read() for node in self._nodes)
+
+    def check(self) -> None:
+        """OSError if a device is another one, or has another scale, or other channels in its buffer."""
+        for node in self._nodes:
+            node.check()
 
     def close(self) -> None:
         """Let others have them."""
         while self._nodes:
             self._nodes.pop().close()
+
+
+def in_turn(streams: Iterable[Samples]) -> list[Samples]:
+    """Streams of the same time, in slices that take turns, each stream in its own order."""
+    slices: list[tuple[tuple[int, int], Samples]] = []
+    for samples in streams:
+        if not len(samples.times):
+            continue
+        steps = np.diff(samples.times, prepend=samples.times[0])
+        # A clock that is set back goes back in both streams: time that has passed keeps them together.
+        turns = np.floor((samples.times[0] + np.cumsum(np.maximum(steps, 0.0))) / SLICE).astype(int)
+        falls = np.cumsum(steps < 0)
+        cuts = np.flatnonzero(np.diff(turns) + np.diff(falls)) + 1
+        for low, high in pairwise((0, *cuts.tolist(), len(steps))):
+            acc, gyro = (None if values is None else values[low:high] for values in (samples.acc, samples.gyro))
+            slices.append(((int(turns[low]), int(falls[low])), Samples(samples.times[low:high], acc, gyro)))
+    return [samples for _, samples in sorted(slices, key=lambda entry: entry[0])]

@@ -3,7 +3,8 @@
     value = (in_accel_x_raw + in_accel_offset) * in_accel_scale, in m/s^2 (anglvel: rad/s), then the mounting matrix
 
 Scale and offset are shared by the axes or given for each. The type of a channel in a buffer, "le:s16/16>>0", tells the
-bits of a raw number, and with the scale the full scale of the sensor. A reading there has lost its true height.
+bits of a raw number, and with the scale the full scale of the sensor. A reading there has lost its true height, and is
+marked as such here: a sensor that was away may come back with another full scale.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ Array = NDArray[np.float64]
 
 ACCELERATION, ROTATION = "accel", "anglvel"
 SCANS = ("scan_elements", "buffer0")  # where a buffer's channels are: before kernel 5.11, and since
+CLIPPED = 1e6  # g or rad/s: what a reading at full scale becomes, more than any sensor can say
 _UNITS = {ACCELERATION: 1 / STANDARD_GRAVITY, ROTATION: 1.0}  # to g and rad/s
 _FLAGS = {ACCELERATION: "--acc-range, in g", ROTATION: "--gyro-range, in rad/s"}
 _TYPE = re.compile(
@@ -53,8 +55,8 @@ class Sensor:
         self.folder, self.kind = folder, kind
         self._identity = folder.stat().st_ino
         self._files: dict[str, int] = {}
-        self._scales = [self._own_or_shared(axis, "scale") for axis in "xyz"]
-        if None in self._scales:
+        scales = [name for axis in "xyz" if (name := self._own_or_shared(axis, "scale")) is not None]
+        if len(scales) < 3:
             raise SourceError(f"{folder}: there is no in_{kind}_scale, so that the unit of its readings is not known")
         offsets = [self._own_or_shared(axis, "offset") for axis in "xyz"]
         self._offset = np.array([0.0 if name is None else float(self.text(name) or 0) for name in offsets])
@@ -66,16 +68,14 @@ class Sensor:
                 f"{folder}: this driver does not tell the full scale of {kind}; give {_FLAGS[kind]}: beyond it a peak "
                 "is cut off, and its window must be dropped"
             )
-        if given is not None and not given > 0:
-            raise SourceError(f"full scale {given} of {kind}: it must be above 0; see {_FLAGS[kind]}")
-        self._tops = np.full(3, math.inf) if tops is None else tops
+        if given is not None and not 0 < given < math.inf:
+            raise SourceError(f"full scale {given} of {kind}: it must be finite and above 0; see {_FLAGS[kind]}")
+        self._scales = {name: float(self.text(name) or "") for name in scales}
+        self._scale = np.array([self._scales[name] for name in scales])
         # The owner may know that the chip clips earlier than its numbers do, never later.
-        self._given = math.inf if given is None else given
-        try:
-            # A turned sensor may have sqrt(3) times its full scale in one direction.
-            self.range = math.sqrt(3) * float(self._full_scale(self._read_scales()).max())
-        finally:
-            self.close()
+        full = math.inf if tops is None else tops * np.abs(self._scale) * _UNITS[kind]
+        self._full_scale = np.minimum(full, math.inf if given is None else given)
+        self.range = float(np.max(self._full_scale))  # g or rad/s
 
     # --- attributes -----------------------------------------------------------------------------------------------
 
@@ -100,6 +100,11 @@ class Sensor:
             matrix = np.empty(0)
         if matrix.shape != (3, 3) or not np.allclose(matrix @ matrix.T, np.eye(3), atol=0.01):
             raise SourceError(f"{self.folder}: the mounting matrix {text!r} is no rotation; correct the device tree")
+        if np.linalg.det(matrix) < 0:  # +1 or -1, after the check above
+            raise SourceError(
+                f"{self.folder}: the mounting matrix {text!r} mirrors (its determinant is -1), which no mounting does; "
+                "correct the sign of an axis in the device tree"
+            )
         return matrix
 
     def _check_rate(self) -> None:
@@ -135,9 +140,6 @@ class Sensor:
             tops.append(min(-(low + offset), low + 2.0**channel.bits - 1 + offset))
         return np.array(tops) if min(tops) > 0 else None
 
-    def _full_scale(self, scales: Array) -> Array:
-        return np.minimum(self._tops * np.abs(scales) * _UNITS[self.kind], self._given)
-
     # --- readings -------------------------------------------------------------------------------------------------
 
     def _number(self, name: str) -> float:
@@ -145,11 +147,6 @@ class Sensor:
         if name not in self._files:
             self._files[name] = os.open(self.folder / name, os.O_RDONLY | os.O_CLOEXEC)
         return float(os.pread(self._files[name], 32, 0))
-
-    def _read_scales(self) -> Array:
-        """Again and again, because anyone may change them while we listen."""
-        found = {name: self._number(name) for name in self._scales if name is not None}
-        return np.array([found[name] for name in self._scales if name is not None])
 
     def read(self) -> Array:
         """One reading, in g or rad/s; OSError or ValueError if there is none."""
@@ -160,21 +157,28 @@ class Sensor:
         """Raw numbers, n x 3, to g or rad/s along the axes of the device.
 
         Full scale belongs to the axes of the chip, so it is checked here, before turning: a reading there becomes one
-        that is too large for any direction.
+        that is too large for any sensor.
         """
-        scales = self._read_scales()
-        values = (raw + self._offset) * scales * _UNITS[self.kind]
-        clipped = (np.abs(values) >= FULL_SCALE * self._full_scale(scales)).any(axis=1)
+        values = (raw + self._offset) * self._scale * _UNITS[self.kind]
+        clipped = (np.abs(values) >= FULL_SCALE * self._full_scale).any(axis=1)
         turned: Array = values @ self._matrix.T
-        turned[clipped] = self.range
+        turned[clipped] = CLIPPED
         return turned
 
-    def gone(self) -> bool:
-        """Whether the device has been removed, or another one has taken its place."""
+    def check(self) -> None:
+        """OSError if readings may mean something else by now: the device is gone, or anyone has changed its scale."""
+        if not self.folder.exists() or self.folder.stat().st_ino != self._identity:
+            raise OSError("no such device")
+        self.unchanged(self._scales, "its scale")
+
+    def unchanged(self, numbers: dict[str, float], what: str) -> None:
+        """OSError if these files no longer hold these numbers."""
         try:
-            return self.folder.stat().st_ino != self._identity
-        except OSError:
-            return True
+            found = {name: self._number(name) for name in numbers}
+        except ValueError:  # a file that is just being written
+            found = {}
+        if found != numbers:
+            raise OSError(f"{what} changed")
 
     def close(self) -> None:
         """Close the files."""

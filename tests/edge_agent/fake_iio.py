@@ -92,3 +92,20 @@ class FakeDevice:
                  for value in self.raw(kind, values)]  # fmt: skip
         head = struct.pack(f"<{len(words)}h", *words)
         return head + bytes(-len(head) % 8) + struct.pack("<q", round(moment * 1e9))
+
+
+def feed(pipes_and_devices, times, acc, gyro):
+    for pipe, device in pipes_and_devices:
+        data = b"".join(device.scan(*sample) for sample in zip(times, acc, gyro, strict=True))
+        assert os.write(pipe, data) == len(data)
+
+
+def whole(root):
+    device = FakeDevice(root, 0, "mpu6050")
+    return [(device.switch_on(), device)]
+
+
+def halves(root, rate):
+    made = [FakeDevice(root, 0, "lsm6dsl_accel", kinds=("accel",), rate=rate),
+            FakeDevice(root, 1, "lsm6dsl_gyro", kinds=("anglvel",), rate=rate)]  # fmt: skip
+    return [(device.switch_on(), device) for device in made]

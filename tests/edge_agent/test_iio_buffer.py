@@ -15,28 +15,20 @@ import pytest
 from edge_agent.errors import SourceError
 from edge_agent.sources import open_source
 from edge_agent.sources.base import START, Options
+from edge_agent.sources.iio_buffer import in_turn
+from edge_agent.sources.iio_sensor import CLIPPED
+from edge_agent.sources.signals import Samples
 from tests.edge_agent.aggregators import TinyAggregator
-from tests.edge_agent.fake_iio import FakeDevice
+from tests.edge_agent.fake_iio import FakeDevice, feed, halves, whole
 from tests.edge_agent.motion import BEGIN, FIRST, raw_task, read, recording, until, write_recording
 from tests.edge_agent.processes import command, end
 
 
-def feed(pipes_and_devices, times, acc, gyro):
-    for pipe, device in pipes_and_devices:
-        data = b"".join(device.scan(*sample) for sample in zip(times, acc, gyro, strict=True))
-        assert os.write(pipe, data) == len(data)
-
-
-@pytest.mark.parametrize("halves", [False, True])
-def test_buffers_give_the_windows_of_the_same_samples(tmp_path, halves):
-    if halves:
-        made = [FakeDevice(tmp_path, 0, "lsm6dsl_accel", kinds=("accel",)),
-                FakeDevice(tmp_path, 1, "lsm6dsl_gyro", kinds=("anglvel",))]  # fmt: skip
-    else:
-        made = [FakeDevice(tmp_path, 0, "mpu6050")]
-    pipes = [(device.switch_on(), device) for device in made]
+@pytest.mark.parametrize("name", ["mpu6050", "lsm6dsl"])
+def test_buffers_give_the_windows_of_the_same_samples(tmp_path, name):
+    pipes = halves(tmp_path, "100") if name == "lsm6dsl" else whole(tmp_path)
     times, acc, gyro = recording(16, rate=100.0)
-    with closing(open_source(f"iio:{tmp_path}/{'lsm6dsl' if halves else 'mpu6050'}", Options())) as source:
+    with closing(open_source(f"iio:{tmp_path}/{name}", Options())) as source:
         source.resume(START)
         found = source.poll(16)
         for low in range(0, len(times), 90):
@@ -54,6 +46,51 @@ def test_buffers_give_the_windows_of_the_same_samples(tmp_path, halves):
     assert found[0].span == (FIRST * 1.28, FIRST * 1.28 + 2.56)
 
 
+def test_it_does_not_matter_how_often_the_agent_looks(tmp_path):
+    """However much waits in the buffers of two devices, neither runs ahead of the other."""
+    times, acc, gyro = recording(20, rate=104.0)
+    results = []
+    for look in (0.2, 1.0, 2.5, 2.9, 3.8, 4.9, 20.0):
+        root, chunk = tmp_path / str(look), round(look * 104)
+        pipes, found = halves(root, "104"), []
+        with closing(open_source(f"iio:{root}/lsm6dsl", Options())) as source:
+            source.resume(START)
+            for low in range(0, len(times), chunk):
+                part = slice(low, low + chunk)
+                feed(pipes, times[part], acc[part], gyro[part])
+                while more := source.poll(16):
+                    found += more
+            assert source.tally.counts.total() == 1  # the window before the first one
+        for pipe, _ in pipes:
+            os.close(pipe)
+        assert [record.position.ordinal - FIRST for record in found] == list(range(14))
+        results.append([list(record.x.values()) for record in found])
+    for result in results[1:]:
+        np.testing.assert_allclose(result, results[0], rtol=0, atol=1e-9)
+
+
+@pytest.mark.parametrize("jump", [0.0, -0.3, -7.0, 7.0])
+def test_streams_take_turns_and_keep_their_own_order(jump):
+    """Also if the clock is set while samples wait: what was measured before comes before."""
+    rng, streams = np.random.default_rng(0), []
+    for rate, kind in ((104, "acc"), (208, "gyro")):
+        times = BEGIN + np.arange(10 * rate) / rate + rng.uniform(0, 0.001, 10 * rate)
+        times[5 * rate :] += jump
+        streams.append(Samples(times, **{kind: rng.normal(size=(len(times), 3))}))
+    streams.append(Samples(np.empty(0), acc=np.empty((0, 3))))
+    slices = in_turn(streams)
+    assert max(np.ptp(piece.times) for piece in slices) <= 1.0
+    taken = {"acc": 0, "gyro": 0}
+    for piece in slices:
+        kind, stream = ("acc", streams[0]) if piece.gyro is None else ("gyro", streams[1])
+        part = slice(taken[kind], taken[kind] + len(piece.times))
+        np.testing.assert_array_equal(piece.times, stream.times[part])
+        np.testing.assert_array_equal(getattr(piece, kind), getattr(stream, kind)[part])
+        taken[kind] = part.stop
+        assert abs(taken["acc"] / 104 - taken["gyro"] / 208) <= 1.1  # seconds that one is ahead of the other
+    assert taken == {"acc": 1040, "gyro": 2080}
+
+
 def test_channels_in_odd_places_of_a_scan(tmp_path):
     """12 bits, shifted, big endian, with a 32 bit channel before and status bits around."""
     device = FakeDevice(tmp_path, 0, "mpu6050", types="be:s12/16>>4")
@@ -69,7 +106,7 @@ def test_channels_in_odd_places_of_a_scan(tmp_path):
     os.close(pipe)
     scale = device.scales["accel"] / 9.80665
     np.testing.assert_allclose(samples.acc, [[100 * scale, -100 * scale, 2000 * scale]])
-    assert (samples.gyro == source._reader.ranges[1]).all()  # -2048: the smallest that 12 bits can say
+    assert (samples.gyro == CLIPPED).all()  # -2048: the smallest that 12 bits can say
     assert samples.times[0] == pytest.approx(BEGIN, abs=1e-6)
 
 
