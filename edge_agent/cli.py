@@ -26,10 +26,11 @@ Connect, fetch the task, check it against the owner's policy, learn, report once
 project (and classify, where the subspace can) every new record. Reconnects by itself; works offline for days.
 
 sources:
-  csv:FILE      a table with a header; one column is the response that the task names
+  csv:FILE      a table with a header, one line a row; one column is the response that the task names
   jsonl:FILE    one JSON object per line; nested values as a.b
   jsonl:-       the same from standard input (what is read and not yet saved is lost in a crash)
-  mqtt:TOPIC    sensor readings as JSON, for example mqtt:zigbee2mqtt/kitchen; on the task's broker, or --source-broker
+  mqtt:TOPIC    sensor readings as JSON, for example mqtt:zigbee2mqtt/kitchen; from your own broker (--source-broker).
+                Without one from the task's broker: then your readings pass over it, in plain sight of whoever runs it
   iio:DEVICE    accelerometer and gyroscope of this device (Linux), for example iio:mpu6050; windows become records
   sensorlogger:mqtt:TOPIC, sensorlogger:http://HOST:PORT/PATH    a phone of yours with the app "Sensor Logger"
   signals:FILE  a recording of both sensors: a table with time, acc_x, ..., gyro_z and, if it has one, label
@@ -131,15 +132,15 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     source.add_argument("--time-column", metavar="NAME", help="replay at the pace at which this column was recorded")
     source.add_argument("--speed", type=float, metavar="X", help="times that pace (default 1)")
     source.add_argument("--record-id", metavar="NAME", help="a value that tells a repeated reading from a new one")
-    source.add_argument("--source-broker", metavar="URL", help="where sensors publish, if not on the task's broker")
+    source.add_argument("--source-broker", metavar="URL", help="a broker of your own, where sensors and labels are")
     source.add_argument("--source-password-file", metavar="FILE", help="or the variable FSIR_SOURCE_PASSWORD")
     source.add_argument("--source-ca", metavar="FILE")
     source.add_argument("--acc-range", type=float, metavar="G", help="full scale of the accelerometer, if not known")
     source.add_argument("--gyro-range", type=float, metavar="RAD/S", help="and of the gyroscope")
     labels = run.add_argument_group("labels and recognition")
     labels.add_argument("--labels", metavar="WHERE",
-                        help="for records without a label: press (`fsir-agent label`), or also topic:TOPIC on the "
-                             "sensors' broker")  # fmt: skip
+                        help="for records without a label: press (`fsir-agent label`), or also topic:TOPIC on "
+                             "--source-broker")  # fmt: skip
     labels.add_argument("--label-delay", type=float, default=5.0, metavar="SECONDS",
                         help="how long a record waits for such a label before it is learned (default 5)")  # fmt: skip
     labels.add_argument("--predict", action="store_true",

@@ -2,7 +2,8 @@
 
 A message is `{"label": "walking", "time": 1700000000, "for": 600}` (time and duration may be missing) or just the text
 `walking`; an empty one says that the activity is not known from here on. A retained message may be days old: without a
-time it is ignored. What arrives is kept in the label file, where it survives a crash like any other label.
+time it is ignored. What arrives is kept in the label file, where it survives a crash like any other label; what nobody
+could use is not, and the log says why. The broker is one of the owner's own: labels say what a person does.
 """
 
 from __future__ import annotations
@@ -12,62 +13,99 @@ import logging
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from paho.mqtt.client import MQTTMessage
 
 from edge_agent import label_file
+from edge_agent.agent import Agent
 from edge_agent.connection import Broker, Connection
-from edge_agent.errors import StorageError
-from edge_agent.labels import EXPIRES, LONGEST, Event
+from edge_agent.errors import SourceError, StorageError
+from edge_agent.labels import AHEAD, EXPIRES, LASTS, LONGEST, NO_LABEL, Event
+from fsir.errors import shown
+from fsir.slicing import UNKNOWN, Slicing
 
 log = logging.getLogger("fsir.labels")
 LARGEST = 4096  # bytes of a message
+MISTAKES = 50  # of different kinds, that are told
+
+
+class NoLabelError(SourceError):
+    """A message that is of no use as a label; `kind` is the same for messages with the same mistake."""
+
+    def __init__(self, field: str, value: Any, remedy: str, kind: str = "") -> None:
+        super().__init__(f"{field} {shown(value)}: {remedy}")
+        self.kind = kind or field
 
 
 def event_of(payload: bytes, now: float, retained: bool = False) -> Event | None:
-    """The event that a message means; None if it means none."""
+    """The event that a message means; None if it may be an old one, an error if it means none."""
     if len(payload) > LARGEST:
-        return None
+        raise NoLabelError("message", payload, f"{len(payload)} bytes; send a label, at most {LARGEST} bytes")
     text = payload.decode("utf-8", "replace").strip()
     try:
         found: Any = json.loads(text)
     except (ValueError, RecursionError):
         found = text
     values = found if isinstance(found, dict) else {"label": text if not isinstance(found, str) else found}
-    label, moment, duration = values.get("label"), values.get("time"), values.get("for", EXPIRES)
-    if not isinstance(label, str | int | float) or (moment is None and retained):
+    label, moment = values.get("label"), values.get("time")
+    if moment is None and retained:
         return None
+    if not isinstance(label, str | int | float) or len(str(label).strip()) > LONGEST:
+        raise NoLabelError("label", label, f"send a text of at most {LONGEST} characters")
+    start = now if moment is None else _number(moment)
+    if not 0 <= start <= now + AHEAD:
+        raise NoLabelError("time", moment, f"send seconds since the epoch, not milliseconds; now it is {now:.0f}")
+    lasts = _number(values.get("for", EXPIRES))
+    if not 0 < lasts <= LASTS:
+        raise NoLabelError("for", values["for"], f"send seconds, above 0 and at most {LASTS:.0f} (30 days)")
+    return Event(start, str(label).strip(), start + lasts)
+
+
+def _number(value: Any) -> float:
+    """A number; NaN, which lies in no range, if it is none."""
     try:
-        start, lasts = now if moment is None else float(moment), float(duration)
+        return float(value)
     except (TypeError, ValueError, OverflowError):
-        return None
-    label = str(label).strip()
-    if not (math.isfinite(start) and math.isfinite(lasts) and lasts > 0 and len(label) <= LONGEST):
-        return None
-    return Event(start, label, start + lasts)
+        return math.nan
 
 
 class LabelTopic:
-    """Keeps a connection to the broker of the sensors, and appends every label that comes."""
+    """Keeps a connection to a broker of the owner, and appends every label that some task could use."""
 
-    def __init__(self, broker: Broker, topic: str, directory: Path, clock: Callable[[], float] = time.time) -> None:
-        self._topic, self._directory, self._clock = topic, directory, clock
+    def __init__(
+        self, broker: Broker, topic: str, directory: Path, agents: Sequence[Agent],
+        clock: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
+        self._topic, self._directory, self._agents, self._clock = topic, directory, agents, clock
         self._last: Event | None = None
+        self._told: set[str] = set()
         self.connection = Connection(broker, f"fsir-labels-{os.urandom(6).hex()}", [topic], self._take, qos=0)
 
     def _take(self, message: MQTTMessage) -> None:
-        event = event_of(bytes(message.payload), self._clock(), message.retain)
-        if event is None:
-            if not message.retain:
-                log.warning("%s: not a label: %d bytes", self._topic, len(message.payload))
-            return
-        if event == self._last:
-            return  # a retained label comes with every connection
         try:
+            event = event_of(bytes(message.payload), self._clock(), message.retain)
+            if event is None or event == self._last:
+                return  # a retained label comes with every connection
+            self._check(event.label)
             label_file.append(self._directory, event)
             self._last = event
+        except NoLabelError as error:
+            # Once: whoever makes a mistake here makes it all day.
+            if error.kind not in self._told and len(self._told) < MISTAKES:
+                self._told.add(error.kind)
+                log.warning("%s: not kept: %s", self._topic, error)
         except StorageError as error:
             log.error("%s", error)
+
+    def _check(self, label: str) -> None:
+        """Refuse what no task knows, unless there is one of which we have not heard yet."""
+        if label == NO_LABEL or any(agent.task is None and not agent.reason for agent in self._agents):
+            return
+        responses = [agent.task.response for agent in self._agents if agent.task is not None]
+        if all(Slicing(known.classes, known.cuts).slice_of(label) == UNKNOWN for known in responses):
+            names = ", ".join(sorted({name for known in responses for name in known.classes})) or "none"
+            remedy = f"no task of this device knows it; known are {names}"
+            raise NoLabelError("label", label, remedy, kind=f"unknown label {label}")

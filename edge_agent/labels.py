@@ -21,6 +21,9 @@ EXPIRES = 1800.0  # seconds after which a label is no longer believed: a forgott
 NO_LABEL = ""  # of a time at which nobody said anything, or more than one thing
 LONGEST = 200  # characters of a label
 REMEMBERED = 2000  # events; older ones are forgotten
+DAY = 86400.0
+AHEAD = DAY  # seconds by which a label may begin in the future: clocks differ, but a later one has another unit
+LASTS = 30 * DAY  # the longest stay
 
 
 @dataclass(frozen=True, order=True)
@@ -53,10 +56,11 @@ class Timeline:
     def __init__(self) -> None:
         self._events: list[Event] = []
 
-    def add(self, event: Event) -> None:
-        """One more event, at any time."""
+    def add(self, event: Event, now: float = math.inf) -> None:
+        """One more event, at any time; where too many are known, those that begin long after `now` go first."""
         insort(self._events, event, key=lambda other: other.time)
-        del self._events[:-REMEMBERED]
+        while len(self._events) > REMEMBERED:
+            del self._events[-1 if self._events[-1].time > now + AHEAD else 0]
 
     def over(self, first: float, last: float) -> str:
         """The label that holds from `first` to `last`, both included; empty if there is none, or more than one."""

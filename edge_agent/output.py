@@ -13,6 +13,7 @@ from typing import Any, Protocol, TextIO
 from edge_agent.errors import SourceError
 
 log = logging.getLogger("fsir.output")
+READERS = 64  # of one socket; descriptors are needed for other things, too
 
 
 class Output(Protocol):
@@ -90,6 +91,7 @@ class LocalSocket:
         self._listener.listen(8)
         self._listener.setblocking(False)
         self._readers: list[socket.socket] = []
+        self._complained = False
 
     def write(self, served: dict[str, Any]) -> None:
         """One line to everyone; a reader that is too slow or gone is let go."""
@@ -105,11 +107,17 @@ class LocalSocket:
             self._readers.remove(reader)
 
     def _accept(self) -> None:
-        while True:
+        while len(self._readers) < READERS:
             try:
                 reader, _ = self._listener.accept()
             except BlockingIOError:
                 return
+            except OSError as error:  # out of descriptors, say: those who read already must not suffer
+                if not self._complained:
+                    log.error("output unix:%s: nobody more can connect for now: %s", self._path, error.strerror)
+                self._complained = True
+                return
+            self._complained = False
             reader.setblocking(False)
             self._readers.append(reader)
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from edge_agent import label_file
 from edge_agent.errors import SourceError
 from edge_agent.inbox import read_task
-from edge_agent.labels import EXPIRES, NO_LABEL, Event
+from edge_agent.labels import EXPIRES, LASTS, NO_LABEL, Event
 from edge_agent.sources.replay import seconds_of
 from edge_agent.state import State
 
@@ -32,24 +32,37 @@ def label(args: argparse.Namespace) -> int:
         names = ", ".join(known) or "none: no task with classes has been accepted yet"
         raise SourceError(f"label {args.label!r}: no task of this device knows it; known are {names}")
     event = event_of(NO_LABEL if args.clear else args.label, now, args.since, args.at, args.lasts)
+    said = _json(event) if args.json else _words(event)  # before anything is written: whatever fails should fail here
     label_file.append(Path(args.state), event)
-    if args.json:
-        print(json.dumps({"label": event.label, "time": event.time, "until": event.until}))
-    else:
-        moments = [datetime.fromtimestamp(moment).strftime("%H:%M:%S") for moment in (event.time, event.until)]
-        what = f"{event.label}, until {moments[1]} at the latest" if event.label else "not known"
-        print(f"from {moments[0]} on: {what}")
+    print(said)
     return 0
+
+
+def _json(event: Event) -> str:
+    return json.dumps({"label": event.label, "time": event.time, "until": event.until})
+
+
+def _words(event: Event) -> str:
+    moments = [datetime.fromtimestamp(moment).strftime("%H:%M:%S") for moment in (event.time, event.until)]
+    what = f"{event.label}, until {moments[1]} at the latest" if event.label else "not known"
+    return f"from {moments[0]} on: {what}"
 
 
 def event_of(label: str, now: float, since: float, at: str | None, lasts: float | None) -> Event:
     """The event of a press at `now` about a time `since` seconds ago, or `at`."""
+    flag = f"--since {since}" if at is None else f"--at {at}"
     start = now - since if at is None else seconds_of(at)
-    if start is None or not math.isfinite(start) or start < 0:
-        raise SourceError(f"--at {at}: give seconds since the epoch, or a time such as 2026-05-01T12:30:00")
+    if start is None or not 0 <= start < math.inf:
+        form = (
+            "how many seconds ago" if at is None else "seconds since the epoch, or a time such as 2026-05-01T12:30:00"
+        )
+        raise SourceError(f"{flag}: give {form}, not before 1970")
     if not start <= now + AHEAD:
-        raise SourceError(f"the label would begin {start - now:.0f} seconds from now: press when it does")
-    if lasts is not None and not 0 < lasts < math.inf:
-        raise SourceError(f"--for {lasts}: give a number of seconds above 0")
+        raise SourceError(f"{flag}: the label would begin {start - now:.0f} seconds from now: press when it does")
+    if lasts is not None and not 0 < lasts <= LASTS:
+        raise SourceError(f"--for {lasts}: give a number of seconds above 0 and at most {LASTS:.0f} (30 days)")
     # A forgotten press expires half an hour after the press, wherever it began.
-    return Event(start, label, now + EXPIRES if lasts is None else start + lasts)
+    until = now + EXPIRES if lasts is None else start + lasts
+    if until - start > LASTS + EXPIRES:
+        raise SourceError(f"{flag}: that is more than 30 days ago; say how long it lasted with --for SECONDS")
+    return Event(start, label, until)

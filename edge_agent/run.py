@@ -21,7 +21,7 @@ from edge_agent.labelling import Labelling
 from edge_agent.labels import NO_LABEL
 from edge_agent.output import Output
 from edge_agent.retry import Delays
-from edge_agent.sources.base import Position, Record, Source
+from edge_agent.sources.base import Record, Source
 from edge_agent.state import State
 from fsir.messages import topic
 
@@ -67,14 +67,20 @@ class Runner:
         self._save_at = time.monotonic() + manner.checkpoint_seconds
         self._asked, self._ask_at, self._chance = 0, float("inf"), random.SystemRandom()
         self._leaving = False
+        self._resume(state)
         self._wake_read, self._wake_write = os.pipe()
-        source.resume(self._start(state))
 
-    def _start(self, state: State) -> Position:
-        """Where the slowest task is; a source that cannot go back only numbers on."""
-        if not self._source.replayable:
-            return state.last_position(self._source.name)
-        return min((state.position(agent.name, self._source.name) for agent in self._agents), key=lambda p: p.ordinal)
+    def _resume(self, state: State) -> None:
+        """Go on where the slowest task is; a source that cannot go back only numbers on.
+
+        The place of every task is looked at: a file in which one of them has changed could bring records back that
+        this task has counted, however far back the slowest one is.
+        """
+        places = [state.last_position(self._source.name)]
+        if self._source.replayable:
+            places = [state.position(agent.name, self._source.name) for agent in self._agents]
+        for place in sorted(places, key=lambda position: position.ordinal, reverse=True):
+            self._source.resume(place)
 
     # --- the broker -----------------------------------------------------------------------------------------------
 

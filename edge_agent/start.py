@@ -42,10 +42,10 @@ def start(args: argparse.Namespace) -> int:
     if args.speed is not None and (args.time_column is None or not args.speed > 0):
         raise SourceError(f"--speed {args.speed}: it must be above 0, and needs --time-column")
     policy = Policy() if args.policy is None else Policy.load(args.policy)
-    broker = broker_of(args)
+    broker, sensors = broker_of(args), _sensors(args)
     options = Options(
         follow=args.follow, time_column=args.time_column, speed=args.speed, record_id=args.record_id,
-        broker=_sensors(args) or broker, acc_range=args.acc_range, gyro_range=args.gyro_range,
+        broker=sensors or broker, acc_range=args.acc_range, gyro_range=args.gyro_range,
     )  # fmt: skip
     topic = _label_topic(args)
     recognition_of = _recognition() if args.predict else None
@@ -57,7 +57,7 @@ def start(args: argparse.Namespace) -> int:
         labelling = Labelling(
             Tail(Path(args.state)), args.label_delay, pressed=args.labels is not None, replayable=source.replayable,
             time_column=args.time_column,
-            topic=None if topic is None else LabelTopic(options.broker or broker, topic, Path(args.state)),
+            topic=None if topic is None or sensors is None else LabelTopic(sensors, topic, Path(args.state), agents),
         )  # fmt: skip
         ready()
         manner = Manner(args.once, args.save_every)
@@ -79,6 +79,11 @@ def _label_topic(args: argparse.Namespace) -> str | None:
         return None
     if kind != "topic" or not topic or set(topic) & set("+#\0"):
         raise SourceError(f"--labels {args.labels}: write press, or topic:TOPIC with the name of one topic")
+    if args.source_broker is None:
+        raise SourceError(
+            f"--labels {args.labels}: what you are doing does not belong on the federation's broker; give the broker "
+            "of your own to which the labels are sent: --source-broker mqtts://HOST"
+        )
     return str(topic)
 
 

@@ -74,7 +74,10 @@ class Source(Protocol):
         """Whether nothing more will come."""
 
     def resume(self, after: Position) -> None:
-        """Continue behind a position; called once, before the first poll."""
+        """Continue behind a position; before the first poll, where the last call counts.
+
+        A replayable source raises `SourceError` if the record at this position is not the one that was there.
+        """
 
     def poll(self, limit: int) -> list[Record]:
         """Up to `limit` records that are there now."""

@@ -1,11 +1,20 @@
-"""`csv:FILE`: a table with a header line. Separator: comma, semicolon or tab, whichever the header has most of."""
+"""`csv:FILE`: a table with a header line. Separator: comma, semicolon or tab, whichever the header has most of.
+
+One line is one row. CSV allows a quoted text to go on in the next line, but then one stray quote could swallow all rows
+behind it: such texts are not read, and the log says so.
+"""
 
 from __future__ import annotations
 
 import csv
 
+from edge_agent.errors import SourceError
 from edge_agent.sources.base import Options, Position, Record
-from edge_agent.sources.lines import LineSource
+from edge_agent.sources.lines import TOO_LONG, LineSource
+
+OTHER_LENGTH = "another number of fields than the header"
+OPEN_QUOTE = "a quoted text does not end in its line; texts with line breaks cannot be read, take them out"
+LINE_END = "a carriage return, which ends lines, in the middle of the line"
 
 
 class CsvFile(LineSource):
@@ -14,8 +23,7 @@ class CsvFile(LineSource):
     scheme = "csv"
 
     def __init__(self, rest: str, options: Options) -> None:
-        # An odd number of quotes: a quoted text goes on in the next line.
-        super().__init__(rest, options.follow, complete=lambda text: text.count(b'"') % 2 == 0)
+        super().__init__(rest, options.follow)
         self.columns: list[str] = []  # empty until the header is there
         self._separator = ","
 
@@ -28,18 +36,43 @@ class CsvFile(LineSource):
         if (line := self._lines.header()) is not None:
             text = line.decode("utf-8-sig", "replace")
             self._separator = max(",;\t", key=text.count)
-            self.columns = [column.strip() for column in next(csv.reader([text], delimiter=self._separator))]
+            try:
+                self.columns = [column.strip() for column in self._fields(text)]
+            except csv.Error as error:
+                raise SourceError(f"{self.path}: the first line should name the columns: {_reason(error)}") from None
+            if not self.columns:
+                raise SourceError(f"{self.path}: the first line should name the columns, and is empty")
+
+    def _fields(self, text: str) -> list[str]:
+        """The fields of one line. Strict: a quote that is not closed is an error, and not the end of a text."""
+        return next(csv.reader([text], delimiter=self._separator, strict=True))
 
     def poll(self, limit: int) -> list[Record]:
-        """Up to `limit` records that are there now."""
+        """Up to `limit` records that are there now; one that is damaged has no values."""
         if not self.columns:
             self._read_header()
-        found = self._lines.read(limit) if self.columns else []
-        texts = (text.decode("utf-8", "replace") for text, _ in found)
         records = []
-        for row, (_, cursor) in zip(csv.reader(texts, delimiter=self._separator), found, strict=True):
+        for text, cursor in self._lines.read(limit) if self.columns else []:
             self._ordinal += 1
-            # A row of another length has lost or gained a separator somewhere: nobody knows which value is which.
-            values = dict(zip(self.columns, row, strict=True)) if len(row) == len(self.columns) else {}
-            records.append(Record(Position(self._ordinal, cursor), values))
+            records.append(Record(Position(self._ordinal, cursor), self._values(text, cursor[0])))
         return records
+
+    def _values(self, text: bytes, start: int) -> dict[str, str]:
+        """The values of a row; none if nobody knows which is which."""
+        try:
+            row = self._fields(text.decode("utf-8", "replace"))
+            if len(row) == len(self.columns):
+                return dict(zip(self.columns, row, strict=True))
+            reason = f"rows not used: {OTHER_LENGTH}" if text else TOO_LONG
+        except csv.Error as error:
+            reason = f"rows not used: {_reason(error)}"
+        self.tally.add(reason, where=f"the last one at byte {start}")
+        return {}
+
+
+def _reason(error: csv.Error) -> str:
+    """In our words: those of the module are about its own options."""
+    said = str(error)
+    if "end of data" in said:
+        return OPEN_QUOTE
+    return LINE_END if "new-line" in said else said

@@ -8,10 +8,12 @@ from collections import deque
 from typing import Any
 
 from edge_agent.sources.base import Options, Position, Record, Source
-from edge_agent.sources.lines import LONGEST, LineSource
+from edge_agent.sources.lines import LONGEST, TOO_LONG, LineSource
+from edge_agent.sources.tally import Tally
 
 _DEEPEST = 8
 _CHUNK = 65536
+_NO_OBJECT = "lines not used: not a JSON object with values"
 
 
 def values_of(text: bytes | bytearray | str) -> dict[str, Any]:
@@ -50,12 +52,20 @@ class JsonlFile(LineSource):
 
     scheme = "jsonl"
 
+    def resume(self, after: Position) -> None:
+        """Go on behind a record, or at the beginning."""
+        self._lines.rewind()
+        super().resume(after)
+
     def poll(self, limit: int) -> list[Record]:
         """Up to `limit` records that are there now."""
         records = []
         for text, cursor in self._lines.read(limit):
             self._ordinal += 1
-            records.append(Record(Position(self._ordinal, cursor), values_of(text)))
+            values = values_of(text)
+            if not values:
+                self.tally.add(_NO_OBJECT if text else TOO_LONG, where=f"the last one at byte {cursor[0]}")
+            records.append(Record(Position(self._ordinal, cursor), values))
         return records
 
 
@@ -70,8 +80,10 @@ class StandardInput:
         os.set_blocking(descriptor, False)
         self._ordinal = -1
         self._partial = b""
+        self._too_long = False  # in the middle of a line that is
         self._lines: deque[bytes] = deque()
         self._closed = False
+        self._tally = Tally(self.name)
         # Nobody knows whether a pipe brings what an earlier one brought: the ledger takes it for the same data.
         self.stream = f"{self.name}#{os.urandom(4).hex()}"
 
@@ -103,7 +115,13 @@ class StandardInput:
         *lines, self._partial = (self._partial + chunk).split(b"\n")
         if self._closed and self._partial:
             lines.append(self._partial)
-        if len(self._partial) > LONGEST:  # not lines at all: do not fill the memory with it
+        if self._too_long and lines:
+            self._too_long = False
+            del lines[0]
+        if len(self._partial) > LONGEST and not self._too_long:
+            self._tally.add(TOO_LONG)
+            self._too_long = True
+        if self._too_long:  # do not fill the memory with it
             self._partial = b""
         self._lines.extend(line for line in lines if line.strip())
 

@@ -1,71 +1,88 @@
 """Lines of a file, each with a cursor from which reading can go on after a crash.
 
 A cursor is (start, end, checksum) of a line. Whoever resumes checks that the same line is still there: a file that was
-replaced or rewritten could bring records back that have been counted.
+replaced or rewritten could bring records back that have been counted. One line is one record, whatever is in it, so
+that a damaged one costs itself alone.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from edge_agent.errors import SourceError
 from edge_agent.sources.base import Position
+from edge_agent.sources.tally import Tally
 
 LONGEST = 4 * 2**20  # bytes of one record
 FOLLOW_SECONDS = 1.0  # between two looks at the end of a file that grows
+TOO_LONG = f"lines not used: longer than {LONGEST} bytes"
 Cursor = tuple[int, int, int]
+_CHUNK = 65536
 
 
 class LineFile:
-    """Reads complete lines, without waiting; `complete` says whether a text is a whole record."""
+    """Reads complete lines, without waiting and with bounded memory."""
 
-    def __init__(self, path: str, follow: bool, complete: Callable[[bytes], bool] = lambda text: True) -> None:
+    def __init__(self, path: str, follow: bool) -> None:
         self.path = Path(path).resolve()
-        self.follow, self._complete = follow, complete
+        self.follow = follow
         self.ended = self._at_end = False
+        self._long: tuple[int, int] | None = None  # inside a line that is too long: its start, its checksum so far
         try:
             self._file = self.path.open("rb")
         except OSError as error:
             raise SourceError(f"{self.path}: {error.strerror}; give the path of a file that can be read") from None
 
+    def rewind(self) -> None:
+        """Go on at the beginning."""
+        self._file.seek(0)
+        self._long, self.ended = None, False
+
     def header(self) -> bytes | None:
         """The first line, if it is there yet; reading goes on behind it."""
-        self._file.seek(0)
+        self.rewind()
         found = self.read(1)
+        if self._long is not None:
+            raise SourceError(f"{self.path}: the first line is longer than {LONGEST} bytes; it should name the columns")
         return found[0][0] if found else None
 
     def resume(self, cursor: Sequence[int]) -> None:
         """Go on behind a line that was read before."""
         start, end, checksum = cursor
         self._file.seek(start)
-        if zlib.crc32(self._file.read(end - start)) != checksum:
+        self._long = None
+        found, left = 0, end - start
+        while left > 0 and (chunk := self._file.read(min(left, _CHUNK))):
+            found, left = zlib.crc32(chunk, found), left - len(chunk)
+        if left or found != checksum:
             raise SourceError(
                 f"{self.path} is not the file that was read before: records could be counted twice. Bring the old one "
                 "back, or put new records into a file with another name"
             )
 
     def read(self, limit: int) -> list[tuple[bytes, Cursor]]:
-        """Up to `limit` lines that are there now."""
+        """Up to `limit` lines that are there now; one that is too long has its place in the file, but no text."""
         found: list[tuple[bytes, Cursor]] = []
-        self._at_end = False
-        while len(found) < limit:
+        self._at_end, taken = False, 0
+        while len(found) < limit and taken < LONGEST:
             start = self._file.tell()
             text = self._file.readline(LONGEST)
-            while text.endswith(b"\n") and not self._complete(text) and len(text) < LONGEST:
-                more = self._file.readline(LONGEST)
-                if not more:
-                    break
-                text += more
-            if len(text) >= LONGEST:
-                raise SourceError(f"{self.path}: the record at byte {start} is longer than {LONGEST} bytes")
-            whole = text.endswith(b"\n") and self._complete(text)
-            if not text or (not whole and self.follow):  # half a line: its end is still being written
+            taken += len(text)
+            if self._long is None and len(text) == LONGEST and not text.endswith(b"\n"):
+                self._long = (start, zlib.crc32(text))
+            elif self._long is not None and (text or not self.follow):
+                begin, checksum = self._long
+                self._long = (begin, zlib.crc32(text, checksum))
+                if not text or text.endswith(b"\n"):
+                    found.append((b"", (begin, start + len(text), self._long[1])))
+                    self._long = None
+            elif not text or (self.follow and not text.endswith(b"\n")):  # half a line: its end is still being written
                 self._file.seek(start)
                 self._at_end, self.ended = True, not self.follow
                 break
-            if text.strip():
+            elif text.strip():
                 found.append((text, (start, start + len(text), zlib.crc32(text))))
         return found
 
@@ -84,10 +101,11 @@ class LineSource:
     replayable = True
     scheme: str
 
-    def __init__(self, path: str, follow: bool, complete: Callable[[bytes], bool] = lambda text: True) -> None:
-        self._lines = LineFile(path, follow, complete)
+    def __init__(self, path: str, follow: bool) -> None:
+        self._lines = LineFile(path, follow)
         self.path = self._lines.path
         self.name = self.stream = f"{self.scheme}:{self.path}"  # a file is what it is
+        self.tally = Tally(self.name)
         self._ordinal = -1
 
     @property
@@ -96,10 +114,10 @@ class LineSource:
         return self._lines.ended
 
     def resume(self, after: Position) -> None:
-        """Go on behind a record."""
+        """Go on behind a record, or at the beginning."""
         if after.cursor is not None:
             self._lines.resume(after.cursor)
-            self._ordinal = after.ordinal
+        self._ordinal = after.ordinal
 
     def fileno(self) -> int | None:
         """A file is always ready."""

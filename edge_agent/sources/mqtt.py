@@ -3,6 +3,9 @@
 Each message is one record. Messages are read at QoS 0 in a clean session, so that a broker delivers each at most once;
 retained ones (the last reading, once more) and those marked as duplicates are ignored. A sensor that repeats itself can
 be told from a new reading by a value that identifies it (`--record-id`, for example a time stamp or a counter).
+
+They belong on a broker of the owner's own (`--source-broker`). Without one the agent looks on the task's broker: then
+the readings pass over it, and whoever runs it can see them.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ from edge_agent.sources.tally import Tally
 COLUMNS = ("time", "acc_x", "acc_y", "acc_z", "gyro_x", "gyro_y", "gyro_z")
 LABEL = "label"
 ROWS = 512  # at a time: eight windows at 50 Hz
-_UNREADABLE = "rows skipped: no time in seconds since the epoch (or ISO 8601), or another number of columns"
+_NO_TIME = "rows skipped: no time in seconds since the epoch (or ISO 8601)"
 
 
 def open_recording(rest: str, options: Options) -> SignalSource:
@@ -39,7 +39,7 @@ class Recording:
     def __init__(self, rest: str, options: Options) -> None:
         self._rows = CsvFile(rest, options)
         self.name = f"signals:{self._rows.path}"
-        self.tally = Tally(self.name)
+        self.tally = self._rows.tally = Tally(self.name)  # which tells of rows that are no rows
         self._before: Any = None  # cursor of the row read last
         self._checked = False
 
@@ -65,7 +65,7 @@ class Recording:
             self._checked = True
         behind = [self._before, *(row.position.cursor for row in rows[:-1])]
         found = [(moment, row, place) for row, place in zip(rows, behind, strict=False) if (moment := _time(row)) >= 0]
-        self.tally.add(_UNREADABLE, len(rows) - len(found))
+        self.tally.add(_NO_TIME, sum(bool(row.x) for row in rows) - len(found))
         if rows:
             self._before = rows[-1].position.cursor
         if not found:

@@ -18,12 +18,12 @@ class Tally:
         self._due: dict[str, int] = {}
         self._ordinary = ordinary or {}  # how many of a kind are nothing to worry about
 
-    def add(self, kind: str, more: int = 1) -> None:
-        """Count some more, and say so if it is time."""
+    def add(self, kind: str, more: int = 1, where: str = "") -> None:
+        """Count some more, and say so if it is time; `where` says which one."""
         if more <= 0:
             return
         count = self.counts[kind] = self.counts[kind] + more
         if count >= self._due.get(kind, 1):
             self._due[kind] = 1 << count.bit_length()
             level = logging.INFO if count <= self._ordinary.get(kind, 0) else logging.WARNING
-            log.log(level, "%s: %d %s", self.name, count, kind)
+            log.log(level, "%s: %d %s%s", self.name, count, kind, where and f" ({where})")

@@ -18,7 +18,7 @@ from edge_agent.labelling import LONGEST_QUEUE, Labelling
 from edge_agent.labels import EXPIRES, NO_LABEL, Event, Timeline
 from edge_agent.sources.base import Position, Record
 from edge_agent.state import State
-from tests.edge_agent.test_labels import read
+from tests.edge_agent.test_label_file import read
 from tests.edge_agent.world import DEVICE, simulated
 from tests.fsir.tasks import task
 
@@ -179,15 +179,60 @@ def test_the_button_for_a_time_in_the_past(state_directory, capsys):
         (["a", "--at", "noon"], "2026-05-01T12:30:00"),
         (["a", "--at", "9e12"], "press when it does"),
         (["a", "--at", "nan"], "seconds since the epoch"),
+        (["a", "--at", "-5"], "seconds since the epoch"),
+        (["a", "--at", "1e400"], "seconds since the epoch"),
+        (["a", "--at", "0001-01-01"], "seconds since the epoch"),
+        (["a", "--at", "9999-12-31T23:59:59"], "press when it does"),
+        (["a", "--at", "2001-01-01"], "--for SECONDS"),
         (["a", "--since", "-1000"], "press when it does"),
-        (["a", "--since", "nan"], "seconds since the epoch"),
+        (["a", "--since", "nan"], "how many seconds ago"),
+        (["a", "--since", "inf"], "how many seconds ago"),
+        (["a", "--since", "-inf"], "how many seconds ago"),
+        (["a", "--since", "99999999999"], "how many seconds ago"),
+        (["a", "--since", "1e300"], "how many seconds ago"),
+        (["a", "--since", "5000000"], "--for SECONDS"),
         (["a", "--for", "0"], "above 0"),
+        (["a", "--for", "-1"], "above 0"),
+        (["a", "--for", "nan"], "above 0"),
+        (["a", "--for", "inf"], "at most 2592000"),
+        (["a", "--for", "1e12"], "at most 2592000"),
+        (["a", "--at", "5", "--for", "2592001"], "at most 2592000"),
+        (["--clear", "--for", "1e300"], "at most 2592000"),
     ],
 )
-def test_mistakes_with_the_button(state_directory, arguments, reason, capsys):
-    assert main(["label", *arguments, "--state", str(state_directory)]) == 2
-    assert reason in capsys.readouterr().err
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_mistakes_with_the_button(state_directory, arguments, reason, form, capsys):
+    arguments = [*arguments[:-2], f"{arguments[-2]}={arguments[-1]}"] if "--" in "".join(arguments[:-1]) else arguments
+    assert main(["label", *arguments, *form, "--state", str(state_directory)]) == 2
+    said = capsys.readouterr().err
+    assert reason in said
+    if (flag := arguments[-1].partition("=")[0] if arguments else "") in ("--at", "--since", "--for"):
+        value = arguments[-1].partition("=")[2]
+        assert any(f"{flag} {form}:" in said for form in (value, value if flag == "--at" else float(value)))
     assert not (state_directory / label_file.FILE).exists()
+
+
+def test_the_button_at_the_ends_of_what_it_takes(state_directory, capsys):
+    where = ["--state", str(state_directory)]
+    for more in (["--at", "0", "--for", "2592000"], ["--for", "2592000"], ["--since", "2592000"], ["--since", "-59"]):
+        assert main(["label", "a", *more, *where]) == 0
+    assert capsys.readouterr().out.count("until") == 4
+    assert len((state_directory / label_file.FILE).read_bytes().splitlines()) == 4
+
+
+def test_a_label_that_the_disk_does_not_take_is_not_reported_as_kept(state_directory, capsys, monkeypatch):
+    where = ["--state", str(state_directory)]
+    assert main(["label", "a", *where]) == 0
+    before = (state_directory / label_file.FILE).read_bytes()
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda file, text: real(file, text[:7]) if len(text) > 20 else 0)
+    capsys.readouterr()
+    assert main(["label", "b", *where]) == 2
+    monkeypatch.undo()
+    said = capsys.readouterr()
+    assert not said.out
+    assert "No space left on device; the label was not kept" in said.err
+    assert (state_directory / label_file.FILE).read_bytes() == before
 
 
 def test_the_button_of_a_device_that_never_ran(tmp_path, capsys):

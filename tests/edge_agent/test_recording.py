@@ -71,11 +71,21 @@ def trouble(kind):
 def troubled(tmp_path_factory):
     folder = tmp_path_factory.mktemp("signals")
     paths = [write_recording(folder / f"{kind}.csv", *trouble(kind)) for kind in range(4)]
+    rows = paths[0].read_bytes().splitlines(keepends=True)
+    rows[300] = b'"' + rows[300][1:]
+    rows[500] = rows[500].replace(b",", b',"', 1)
+    rows[700] = rows[700][:30] + b"\r" + rows[700][31:]
+    rows[900] = rows[900][:-1]  # one with the next
+    rows[1100] = rows[1100][:12] + b"\n" + rows[1100][13:]
+    rows[1300] = b"\0" * 4096 + rows[1300]
+    rows[1500] = b"7" * 200_000 + rows[1500]  # too long for a field
+    paths.append(folder / "damaged.csv")
+    paths[4].write_bytes(b"".join(rows))
     return [(path, *read(path)) for path in paths]
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.integers(0, 3), st.integers(3, 700), st.lists(st.integers(0, 25), min_size=1, max_size=3))
+@given(st.integers(0, 4), st.integers(3, 700), st.lists(st.integers(0, 25), min_size=1, max_size=3))
 def test_stopped_anywhere_and_resumed_the_records_are_the_same(troubled, kind, rows, stops):
     path, whole, reference = troubled[kind]
     ordinals = [record.position.ordinal for record in whole]
@@ -94,6 +104,37 @@ def test_stopped_anywhere_and_resumed_the_records_are_the_same(troubled, kind, r
     ]
     if stops == [0]:
         assert source.tally.counts == reference.tally.counts
+
+
+@pytest.fixture(scope="module")
+def walk(tmp_path_factory):
+    """A recording of twelve seconds: its folder, its bytes, its records."""
+    folder = tmp_path_factory.mktemp("walk")
+    times, acc, gyro = recording(12)
+    path = write_recording(folder / "a.csv", times, acc, gyro, ["a"] * len(times))
+    return folder, path.read_bytes(), by_ordinal(read(path)[0])
+
+
+def by_ordinal(records):
+    return {record.position.ordinal: (dict(record.x), record.y) for record in records}
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.integers(0, 10**6), st.integers(0, 255) | st.sampled_from(list(b'",;\r\n\0 -e.')))
+def test_a_damaged_byte_costs_the_windows_of_its_own_row_alone(walk, place, byte):
+    folder, raw, whole = walk
+    header = raw.index(b"\n") + 1
+    at = header + place % (len(raw) - header)
+    damaged = raw[:at] + bytes([byte]) + raw[at + 1 :]
+    path = folder / "damaged.csv"
+    path.write_bytes(damaged)
+    found = by_ordinal(read(path)[0])
+    touched = [ordinal for ordinal in whole | found if whole.get(ordinal) != found.get(ordinal)]
+    start = raw.rfind(b"\n", 0, at) + 1
+    # A sample is in two windows. One with another time leaves two and enters one more at most before the clock is seen
+    # to go back; a row without its end takes the next one along.
+    in_time = at < raw.index(b",", start)
+    assert len(touched) <= (3 if in_time or raw[at] == 10 else 2)
 
 
 def test_a_clean_recording_is_read_again_from_the_start_of_the_window_only(tmp_path):
@@ -193,10 +234,15 @@ def test_what_is_missing_is_said(tmp_path, options, reason):
 
 @pytest.mark.broker
 def test_the_agent_reports_the_windows_of_a_recording_once(mosquitto_url, tmp_path):
-    """`fsir-agent run` as a process, killed on the way: the report is about each window once, and about no gap."""
+    """`fsir-agent run` as a process, killed on the way: the report is about each window once, and about no gap.
+
+    Nor does a damaged row stop it: one quote that is never closed.
+    """
     times, acc, gyro = recording(90)
     labels = ["a" if int(moment - BEGIN) // 15 % 2 else "b" for moment in times]
     path = write_recording(tmp_path / "walk.csv", times, acc, gyro, labels)
+    rows = path.read_text().splitlines(keepends=True)
+    path.write_text("".join([*rows[:900], '"' + rows[900][1:], *rows[901:]]))
     known = [record.position.ordinal for record in read(path)[0] if record.y is not None]
     of, ranges = raw_task(40), ("--acc-range", "8", "--gyro-range", "35")
     with TinyAggregator(mosquitto_url, of) as server:
@@ -214,6 +260,7 @@ def test_the_agent_reports_the_windows_of_a_recording_once(mosquitto_url, tmp_pa
             timeout=120,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
+        assert "a quoted text does not end in its line" in done.stderr
         (report,) = server.reports(DEVICE)["final"]
     assert decode(report, "report").n == 40
     assert [(row.first, row.last) for row in ledger(tmp_path)] == [(known[0], known[39])]

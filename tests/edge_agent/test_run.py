@@ -16,9 +16,12 @@ import pytest
 
 from edge_agent.agent import Agent, Feed
 from edge_agent.connection import Broker as Connected
+from edge_agent.errors import SourceError
 from edge_agent.output import Lines
 from edge_agent.retry import Delays
 from edge_agent.run import Manner, Runner
+from edge_agent.sources import open_source
+from edge_agent.sources.base import Options
 from edge_agent.state import State
 from fsir.decode import decode
 from tests.edge_agent.aggregators import TinyAggregator
@@ -246,6 +249,36 @@ def test_what_the_broker_lost_is_asked_for_again(mosquitto_url, tmp_path, monkey
         drive(runner, lambda: agent.active is not None)
         assert lost
         runner._leave()
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_replaced_file_is_refused_however_far_back_another_task_is(tmp_path, kind):
+    """The new task would start at the beginning, where everything looks right, and take the old one along."""
+    path, of = tmp_path / f"data.{kind}", task()
+    broker = Connected.parse("mqtt://127.0.0.1:1")
+
+    def write(rows):
+        if kind == "csv":
+            path.write_text("x0,x1,x2,y\n" + "".join(f"{k},0,0,a\n" for k in rows))
+        else:
+            path.write_text("".join(json.dumps({"x0": k, "x1": 0, "x2": 0, "y": "a"}) + "\n" for k in rows))
+
+    def runner(state, source, *names):
+        agents = [Agent(state, name, feed=Feed.of(source)) for name in names]
+        return Runner(agents, state, broker, source, Lines(io.StringIO()), Manner()), agents
+
+    write(range(10))
+    with contextlib.closing(State(tmp_path / "state", DEVICE)) as state:
+        with contextlib.closing(open_source(f"{kind}:{path}", Options())) as source:
+            running, (agent,) = runner(state, source, "test")
+            agent.receive("fsir/1/test/task", of.encode())
+            running._feed()
+            assert agent.n == 10
+            running._leave()
+        write([0, *range(10)])
+        again = contextlib.closing(open_source(f"{kind}:{path}", Options()))
+        with again as source, pytest.raises(SourceError, match="counted twice"):
+            runner(state, source, "test", "another")
 
 
 class Nothing:

@@ -80,15 +80,18 @@ def test_a_pressed_button_labels_what_comes_after_it(listening, tmp_path):
     assert saved_counts(tmp_path) == (10, {"no label": 5})
 
 
-def test_labels_on_a_topic(listening, tmp_path):
+def test_labels_on_a_topic_of_the_broker_that_the_owner_names(listening, mosquitto_url, tmp_path):
     of = task()
-    with listening("--labels", "topic:labels/me") as (process, server):
+    where = ("--labels", "topic:labels/me", "--source-broker", mosquitto_url)
+    with listening(*where) as (process, server):
 
         def heard() -> bool:
             server.publish("labels/me", b'{"label": "b"}')
             return (tmp_path / "state" / "labels.jsonl").exists()
 
         wait_until(heard)
+        server.publish("labels/me", b"flying")
+        assert "label 'flying': no task of this device knows it" in wait_for_line(process, "not kept")
         process.stdin.write(unlabelled(of, 10))
         process.stdin.flush()
     assert saved_counts(tmp_path) == (10, {})

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from edge_agent.connection import Broker
 from edge_agent.errors import SourceError
-from edge_agent.sources import open_source
+from edge_agent.sources import jsonl, open_source
 from edge_agent.sources.base import START, Options, Position
 from edge_agent.sources.jsonl import StandardInput, values_of
 from edge_agent.sources.mqtt import SensorTopic
@@ -61,6 +61,11 @@ def test_a_file_can_be_left_and_found_again_after_any_record(tmp_path, kind):
         rest.resume(stored)
         assert drain(rest, 3) == records[stop + 1 :]
         rest.close()
+    several = open_source(f"{kind}:{path}", Options())
+    for place in (records[12].position, records[5].position, START):
+        several.resume(place)
+    assert drain(several, 3) == records
+    several.close()
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
@@ -97,7 +102,7 @@ def test_following_a_file_that_grows_never_takes_half_a_line(tmp_path, kind):
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.lists(st.text(alphabet='ab",;\n\té ', max_size=6), min_size=2, max_size=2), max_size=12))
+@given(st.lists(st.lists(st.text(alphabet='ab",;\té ', max_size=6), min_size=2, max_size=2), max_size=12))
 def test_csv_agrees_with_the_standard_library(tmp_path_factory, rows):
     text = io.StringIO()
     table = csv.writer(text)
@@ -151,6 +156,21 @@ def test_standard_input_numbers_on_and_never_goes_back():
     source.close()
     os.close(read)
     assert StandardInput.name == source.name != source.stream
+
+
+def test_standard_input_skips_a_line_that_is_too_long(monkeypatch, caplog):
+    monkeypatch.setattr(jsonl, "LONGEST", 100_000)
+    read, write_end = os.pipe()
+    source = StandardInput(read)
+    found = []
+    for piece in (b'{"a": 1}\n', *[b'{"a": 0}' * 4000] * 20, b'{"a": 8}\n{"a": 2}\n'):
+        os.write(write_end, piece)
+        found += drain(source)
+    os.close(write_end)
+    assert [record.x["a"] for record in found + drain(source)] == [1, 2]
+    assert caplog.text.count("longer than") == 1
+    source.close()
+    os.close(read)
 
 
 def message(payload, retain=False, dup=False, about="home/kitchen"):
@@ -218,7 +238,8 @@ def test_replay_hands_records_out_when_their_time_has_come(tmp_path):
 def test_times():
     assert seconds_of("12.5") == 12.5
     assert seconds_of("1970-01-01T00:01:00+00:00") == 60.0
-    assert seconds_of("noon") is seconds_of(None) is None
+    for nonsense in ("noon", None, "nan", float("inf"), 10**400, "0001-01-01", "1\0", {"a": 1}):
+        assert seconds_of(nonsense) is None
 
 
 @pytest.mark.parametrize(
