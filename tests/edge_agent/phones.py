@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
+
+from edge_agent.sources.base import START
+from edge_agent.sources.phone import PATIENCE, Phone
+from edge_agent.sources.signals import SignalSource
+from tests.edge_agent.test_signals import Sensor
 
 G = 9.80665
 UPRIGHT = np.array([0.0, G, 0.0])
@@ -29,3 +36,28 @@ def messages(times, acc, gyro, total=True, batch=1.0, session="one", device="pho
         found.append({"messageId": len(found), "sessionId": session, "deviceId": device, "payload": payload})
         low = high
     return found
+
+
+class Direct(Sensor):
+    """A phone whose messages are handed over by the test."""
+
+    def __init__(self, **clock):
+        super().__init__()
+        self.phone, self.now = Phone("sensorlogger:test", **clock), 0.0
+
+    def read(self):
+        return self.phone.samples(self.now)
+
+
+def records_of(sent, step=0.0, **clock):
+    """What a source makes of messages that come `step` seconds apart, the phone, and the source."""
+    reader = Direct(**clock)
+    source = SignalSource(reader, 8.0, 35.0)
+    source.resume(START)
+    found = []
+    for message in sent:
+        assert reader.phone.take(json.dumps(message).encode(), reader.now)
+        found += source.poll(64)
+        reader.now += step
+    reader.now += 10 * PATIENCE
+    return found + source.poll(64), reader.phone, source
