@@ -258,6 +258,9 @@ class Agent:
 
     def _take_task(self, raw: bytes) -> None:
         task = inbox.read_task(raw, self.name)
+        if self._part is None and (pin := self.state.pinned(self.name)) is not None:
+            self._join(inbox.read_task(pin.raw, self.name))  # the disk has a task that it denied: it is the one
+            self._read_again()
         if self._part is not None:
             if raw != self._part.task.encode():
                 raise MessageError(
@@ -269,8 +272,7 @@ class Agent:
         if self._refusal:
             self.state.note(self.name, self._refusal)
             raise MessageError(self._refusal)
-        if self.state.pinned(self.name) is None:
-            self.state.pin(self.name, raw, self.feed.name)
+        self.state.pin(self.name, raw, self.feed.name)
         log.info("%s: accepted, digest %s", self.name, task.digest.hex()[:16])
         self._join(task)
         self._read_again()

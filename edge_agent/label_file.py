@@ -124,7 +124,8 @@ def _write(file: int, text: bytes) -> None:
 
 
 def _newest_half(file: int, size: int) -> bytes:
-    return os.pread(file, LARGEST // 2, size - LARGEST // 2).partition(b"\n")[2]
+    half = os.pread(file, LARGEST // 2, size - LARGEST // 2).partition(b"\n")[2]
+    return half[: half.rfind(b"\n") + 1]  # without a line that a power cut has torn
 
 
 def _replace(place: int, text: bytes) -> None:

@@ -26,11 +26,16 @@ Rows = NDArray[np.float64]
 BLOCK = 64  # rows that are quantised together
 
 
+def names_of(task: Task, stage: Stage) -> tuple[str, ...]:
+    """The features that a stage is about."""
+    return tuple(task.features.names[j] for j in stage.features)
+
+
 class MomentsLearner:
     """Learns the moments of a stage whose features are known."""
 
     def __init__(self, task: Task, stage: Stage, learned: bytes | None = None) -> None:
-        self.moments = Moments(task, stage)
+        self.moments, self.names = Moments(task, stage), names_of(task, stage)
         self._columns = list(stage.features) if stage.p < task.p else None
         if learned is not None:
             self.moments.restore(msgpack.unpackb(learned))
@@ -71,7 +76,7 @@ class RowsLearner:
     """Keeps the quantised rows of all features; `stored` of them are in the state file already."""
 
     def __init__(self, task: Task, stage: Stage, stored: int = 0, learned: bytes | None = None) -> None:
-        self._reader = Moments(task, stage)
+        self._reader, self.names = Moments(task, stage), names_of(task, stage)
         self._slicing = task.slicing
         self._stored = stored
         self._waiting: list[tuple[Rows, int]] = []

@@ -82,8 +82,6 @@ class Participation:
         stage = self.stage()
         if stage is None:
             return None
-        names = self.task.features.names
-        self._names = tuple(names[j] for j in stage.features)
         if self._same and stage.name == SCREENING:
             return RowsLearner(self.task, stage, self._state.kept_count(self.task.name), learned)
         return MomentsLearner(self.task, stage, learned)
@@ -127,7 +125,7 @@ class Participation:
             return True
         x, before = record.x, self.learner.n
         y = x.get(self.task.response.name) if record.y is None else record.y
-        self.learner.learn_one({name: x[name] for name in self._names if name in x}, y)
+        self.learner.learn_one({name: x[name] for name in self.learner.names if name in x}, y)
         if self.learner.n > before:
             self._extend(record.position.ordinal, record.position.ordinal)
         return True
@@ -209,6 +207,9 @@ class Participation:
 
     def report(self) -> OutboxRow | None:
         """Make the report that is due: spend, and only then return what may be sent. None if the cap forbids it."""
+        self._follow_disk()
+        if not self.ready:
+            return None
         assert self.learner is not None
         assert self._first is not None
         assert self._last is not None

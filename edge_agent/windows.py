@@ -11,7 +11,7 @@ A window that can't be trusted is dropped and counted by reason, as long as it h
     backward     the clock went back while the window was open
     not finite, saturated, stuck      readings that are no readings
 Samples from before the end of the last complete window are refused ("stale"): a clock that goes back, or a file read
-twice, never makes a window a second time. A sample less than a millisecond after the one before is ignored
+twice, never makes a window a second time. A sample in the same millisecond as the one before is ignored
 ("repeated"). Both are decided by the times alone, never by readings: a changed reading reaches no further than its own
 windows.
 """

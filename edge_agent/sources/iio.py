@@ -235,5 +235,6 @@ class Poller:
         self._leaving.set()
         if self._thread.is_alive():
             self._thread.join(timeout=5.0)
-        for sensor in self._sensors:
-            sensor.close()
+        if not self._thread.is_alive():  # else it hangs in a reading, of a descriptor that must not become another's
+            for sensor in self._sensors:
+                sensor.close()

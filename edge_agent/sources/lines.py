@@ -53,7 +53,7 @@ class LineFile:
         start, end, checksum = cursor
         self._file.seek(start)
         self._long = None
-        found, left = 0, end - start
+        found, left, chunk = 0, end - start, b""
         while left > 0 and (chunk := self._file.read(min(left, _CHUNK))):
             found, left = zlib.crc32(chunk, found), left - len(chunk)
         if left or found != checksum:
@@ -61,10 +61,14 @@ class LineFile:
                 f"{self.path} is not the file that was read before: records could be counted twice. Bring the old one "
                 "back, or put new records into a file with another name"
             )
+        while not chunk.endswith(b"\n") and (chunk := self._file.readline(_CHUNK)):
+            pass  # the last line was not complete when it was read: its rest is no record of its own
 
     def read(self, limit: int) -> list[tuple[bytes, Cursor]]:
         """Up to `limit` lines that are there now; one that is too long has its place in the file, but no text."""
         found: list[tuple[bytes, Cursor]] = []
+        if self.ended:
+            return found  # what is added now belongs to the next start, or to a line that was taken as it was
         self._at_end, taken = False, 0
         while len(found) < limit and taken < LONGEST:
             start = self._file.tell()

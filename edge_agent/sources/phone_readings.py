@@ -14,6 +14,7 @@ costs its own two windows and no other.
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -40,7 +41,7 @@ PENDING = 4096  # ... unless so many come after it
 TOGETHER = 10**8  # ns within which all sensors notice that the phone's clock has stepped back
 BLOCKS = 16  # for so many it is remembered that they have a total acceleration
 
-NONSENSE = "readings dropped: without a time, or without three numbers"
+NONSENSE = "readings dropped: without a time"
 UNIT = "readings dropped: dated before 2001; times must be in nanoseconds since 1970, not in s, ms or us"
 FUTURE = "readings dropped: dated more than a day ahead of this machine's clock; set both clocks by the network"
 AGAIN = "readings dropped: the same sensor has another one with the same time in the same message"
@@ -57,11 +58,11 @@ def readings(payload: list[Any], clock: float, tally: Tally) -> list[Reading]:
         if name not in (TOTAL, BODY, GRAVITY, ROTATION):
             continue
         try:
-            moment, values = int(entry["time"]), entry["values"]
-            vector = float(values["x"]), float(values["y"]), float(values["z"])
+            moment = int(entry["time"])
         except (KeyError, TypeError, ValueError, OverflowError):
             tally.add(NONSENSE)
             continue
+        vector = _vector(entry.get("values"))
         if moment < EARLIEST:
             tally.add(UNIT)
         elif moment > latest:  # one window from the future would make all others stale until then
@@ -71,6 +72,14 @@ def readings(payload: list[Any], clock: float, tally: Tally) -> list[Reading]:
         else:
             found[name, moment] = vector
     return [(name, moment, vector) for (name, moment), vector in found.items()]
+
+
+def _vector(values: Any) -> Vector:
+    """Three numbers. A reading without them keeps its place in time: its windows are dropped, and no others."""
+    try:
+        return float(values["x"]), float(values["y"]), float(values["z"])
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return math.nan, math.nan, math.nan
 
 
 class Motion:

@@ -11,6 +11,8 @@ from typing import Any
 
 from edge_agent.sources.base import Position, Record, Source, unit_records
 
+JUMP = 86_400.0  # seconds between two records that nobody waits for
+
 
 def seconds_of(value: Any) -> float | None:
     """A time in seconds, from a number or an ISO 8601 text; None if it is neither, or not finite."""
@@ -32,6 +34,7 @@ class Paced:
         self._source, self._column, self._speed, self._clock = source, column, speed, clock
         self._waiting: deque[Record] = deque()
         self._start: tuple[float, float] | None = None  # (clock, time of the first record)
+        self._last: float | None = None  # time of the record handed out last
 
     @property
     def name(self) -> str:
@@ -68,17 +71,25 @@ class Paced:
             self._waiting.extend(self._source.poll(limit))
         found: list[Record] = []
         while self._waiting and len(found) < limit and self._until(self._waiting[0]) <= 0.0:
-            found.append(self._waiting.popleft())
+            record = self._waiting.popleft()
+            self._last = self._last if (moment := self._moment(record)) is None else moment
+            found.append(record)
         return found
 
-    def _until(self, record: Record) -> float:
+    def _moment(self, record: Record) -> float | None:
         moment = seconds_of(record.x.get(self._column))
         if moment is None and record.span is not None:
-            moment = record.span[1]  # a window of a recording is there when it is complete
+            return record.span[1]  # a window of a recording is there when it is complete
+        return moment
+
+    def _until(self, record: Record) -> float:
+        moment = self._moment(record)
         if moment is None:
             return 0.0  # a record without a time is not held back
-        if self._start is None:
-            self._start = (self._clock(), moment)
+        # A single wrong time must not hold up all that follow: over a jump the pace starts anew.
+        jump = self._last is not None and abs(moment - self._last) > JUMP
+        if self._start is None or jump:
+            self._start, self._last = (self._clock(), moment), moment
         begun, first = self._start
         return begun + (moment - first) / self._speed - self._clock()
 

@@ -38,7 +38,7 @@ _DROPPED = {
 }
 _REFUSED = {
     "stale": "samples refused: they are older than the last window (delivered late, or the clock was ahead before)",
-    "repeated": "samples refused: less than a millisecond after the one before (delivered twice, or read too fast)",
+    "repeated": "samples refused: in the same millisecond as the one before (delivered twice, or read too fast)",
 }
 _ORDINARY = {_DROPPED["gap"]: 2}  # a sensor that is switched on starts in the middle of two windows
 
@@ -65,7 +65,7 @@ class Reader(Protocol):
         """Whether nothing more will come."""
 
     def start(self, cursor: Any) -> None:
-        """Begin, behind a cursor if this is a recording; called once."""
+        """Begin, behind a cursor if this is a recording; before the first read, where the last call counts."""
 
     def read(self) -> list[Samples]:
         """What is there now, in pieces of bounded size."""

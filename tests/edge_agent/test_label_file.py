@@ -23,6 +23,15 @@ def read(directory):
     return tail
 
 
+def test_a_torn_line_does_not_take_the_next_label_along_in_a_long_file_either(tmp_path):
+    line = Event(5.0, "walking", 6.0).encode()
+    (tmp_path / label_file.FILE).write_bytes(line * (label_file.LARGEST // len(line) + 2) + line[:-10])
+    label_file.append(tmp_path, Event(7.0, "sitting", 8.0))
+    lines = (tmp_path / label_file.FILE).read_bytes().splitlines(keepends=True)
+    assert lines[-1] == Event(7.0, "sitting", 8.0).encode()
+    assert set(lines[:-1]) == {line}
+
+
 def test_what_is_appended_is_read_by_others_at_once_and_after_a_restart(tmp_path):
     tail = read(tmp_path)
     assert tail.timeline.over(10.0, 11.0) == ""

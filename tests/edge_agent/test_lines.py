@@ -93,6 +93,21 @@ def test_texts_with_line_breaks_are_legal_and_not_read_and_the_log_says_so(tmp_p
     assert "another number of fields" in caplog.text
 
 
+def test_a_last_line_that_was_not_complete_is_one_record_all_the_same(tmp_path):
+    path = put(tmp_path / "a.csv", b"a,y\n1,10\n2,2")
+    source = open_source(f"csv:{path}", Options())
+    source.resume(START)
+    found = drain(source)
+    assert [record.x["y"] for record in found] == ["10", "2"]
+    put(path, b"a,y\n1,10\n2,25\n3,30\n")
+    assert source.poll(10) == []  # it has ended
+    source.close()
+    again = open_source(f"csv:{path}", Options())
+    again.resume(found[-1].position)
+    assert [(record.position.ordinal, record.x["y"]) for record in drain(again)] == [(2, "30")]
+    again.close()
+
+
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("follow", [False, True])
 def test_a_line_that_is_too_long_is_skipped_with_little_memory(tmp_path, kind, follow, monkeypatch, caplog):

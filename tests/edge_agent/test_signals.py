@@ -120,7 +120,7 @@ def test_a_restarted_sensor_goes_on_with_samples_that_no_record_has_seen():
         ("not a number", "not a number"),
         ("slow", "slower than 45"),
         ("twice", "older than the last window"),
-        ("each twice", "less than a millisecond"),
+        ("each twice", "in the same millisecond"),
     ],
 )
 def test_a_sensor_in_trouble_is_noticed_and_said(kind, reason, caplog):

@@ -201,7 +201,7 @@ def deny(state, monkeypatch, which):
     return commits
 
 
-def two_reports(two, state):
+def two_reports(two, state, early):
     """Both reports of a device that saves often, and goes on whatever its disk says."""
     agent, now, sent = simulated(two, state=state), itertools.count(1.0, 100.0), []
 
@@ -219,26 +219,59 @@ def two_reports(two, state):
         go_on(4)
 
     go_on(4)
-    learn(100)
+    learn(early)
     agent.receive(*active(two, "x1", "x4"))
     go_on(4)
-    learn(100, start=100)
+    learn(200 - early, start=early)
     return {message.payload for message in sent}
 
 
-@pytest.mark.parametrize("rule", ["same", "fresh"])
-def test_a_denied_commit_that_happened_changes_no_report(rule, monkeypatch):
+@pytest.mark.parametrize(("rule", "early"), [("same", 100), ("fresh", 100), ("same", 60)])
+def test_a_denied_commit_that_happened_changes_no_report(rule, early, monkeypatch):
+    """The active set comes after the first report, or before it: then the second one is all there is."""
     two = screened(records=rule)
     state = State(None, DEVICE, simulated=True)
     commits = deny(state, monkeypatch, ())
-    undisturbed = two_reports(two, state)
-    assert len(undisturbed) == 2
+    undisturbed = two_reports(two, state, early)
+    stages = ["screening", "final"] if early == 100 else ["final"]
+    assert len(undisturbed) == len(stages)
     number = next(commits)
     for which in [(k,) for k in range(number)] + [range(k, k + 3) for k in range(number)]:
         state = State(None, DEVICE, simulated=True)
         deny(state, monkeypatch, which)
-        assert two_reports(two, state) == undisturbed, which
-        assert [(row.stage, row.n) for row in state.ledger()] == [("screening", 100), ("final", 100)]
+        assert two_reports(two, state, early) == undisturbed, which
+        assert [(row.stage, row.n) for row in state.ledger()] == [(stage, 100) for stage in stages]
+
+
+def test_a_disk_that_takes_no_active_set_costs_no_record(monkeypatch):
+    two = screened(records="same")
+    agent = simulated(two)
+    real = agent.state.pin_active
+
+    def full(*_):
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(agent.state, "pin_active", full)
+    for record in records(two, 40):
+        agent.learn(record)
+    agent.receive(*active(two, "x1", "x4"))
+    for record in records(two, 60, start=40):
+        agent.learn(record)
+    assert (agent.n, agent.refused) == (100, {})
+    monkeypatch.setattr(agent.state, "pin_active", real)
+    sent = agent.outgoing(1.0)
+    assert [(r.stage, r.n) for r in reports(sent)] == [("final", 100)]
+
+
+def test_a_task_that_was_pinned_although_the_disk_denied_it_is_the_one(monkeypatch):
+    first, second = task(), task(epoch=2)
+    state = State(None, DEVICE, simulated=True)
+    deny(state, monkeypatch, (0,))
+    agent = simulated(first, state=state)
+    assert agent.task is None
+    agent.receive("fsir/1/test/task", second.encode())
+    assert agent.task is not None
+    assert agent.task.digest == first.digest
 
 
 def test_forgetting_overwrites_the_records_and_keeps_the_ledger(tmp_path):
