@@ -241,7 +241,6 @@ class Aggregator:
 def _refused(arrival: Arrival, now: float) -> RefusedRow:
     refusal = arrival.refusal
     assert refusal is not None
-    raw = b"" if refusal.reason == "withdrawn" else arrival.raw  # nothing of a withdrawn device is kept
     return RefusedRow(
         arrival.name,
         arrival.device,
@@ -250,6 +249,6 @@ def _refused(arrival: Arrival, now: float) -> RefusedRow:
         refusal.reason,
         refusal.text,
         len(arrival.raw),
-        raw,
+        b"" if arrival.barred else arrival.raw,
         now,
     )

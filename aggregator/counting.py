@@ -24,9 +24,10 @@ def count(store: Store, federation: Federation, arrivals: Sequence[Arrival], now
     fresh: dict[str, list[Arrival]] = {}
     receipts = []
     for arrival in arrivals:
+        arrival.barred = arrival.device in barred
         if arrival.refusal is None:
             place = (arrival.device, arrival.stage)
-            if arrival.device in barred:
+            if arrival.barred:
                 arrival.refusal = Refusal("withdrawn", f"{arrival.device!r} was taken out of this task")
             elif place not in known:
                 known[place] = arrival.id
@@ -36,7 +37,7 @@ def count(store: Store, federation: Federation, arrivals: Sequence[Arrival], now
                 arrival.status = DUPLICATE
             else:
                 arrival.refusal = Refusal("second report", f"{known[place].hex()} was counted before")
-        receipts.append(_answer(federation, arrival, {} if arrival.device in barred else known))
+        receipts.append(_answer(federation, arrival, {} if arrival.barred else known))
     for stage, group in fresh.items():
         _merge(store, federation, stage, group, now)
     return receipts

@@ -39,6 +39,7 @@ class Arrival:
     report: SealedReport | None = None
     status: str = REFUSED
     refusal: Refusal | None = None
+    barred: bool = False  # the device was withdrawn: nothing of it is kept, whatever it sends
     values: Integers | None = None
 
     @property

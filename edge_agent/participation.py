@@ -21,7 +21,7 @@ from edge_agent.policy import Policy, fresh
 from edge_agent.reporting import report_bytes
 from edge_agent.sources.base import Position, Record
 from edge_agent.state import State
-from fsir.messages import report_id, topic
+from fsir.messages import LIMITS, report_id, topic
 from fsir.moments import Moments
 from fsir.noise import Noise
 from fsir.plan import FINAL, SCREENING, Stage, final_stage, first_stage, minimum_size, report_size
@@ -231,6 +231,9 @@ class Participation:
             self.stop("; ".join(reasons))
             return None
         raw = report_bytes(task, self._state.device, moments, self._noise)
+        if len(raw) > LIMITS["report"]:  # it has not left, so that nothing is spent
+            self.stop(f"its report takes {len(raw)} bytes, and aggregators read at most {LIMITS['report']}")
+            return None
         row = replace(row, report=report_id(raw))
         hold = self._chance.uniform(0.0, task.report.max_delay)
         out = OutboxRow(

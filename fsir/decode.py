@@ -10,7 +10,7 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir import codec
+from fsir import codec, measure
 from fsir.errors import MessageError, VersionError, shown
 from fsir.messages import (
     _ID_BYTES,
@@ -32,23 +32,9 @@ from fsir.messages import (
 Kind = TypeVar("Kind")
 
 _SHOWN = 60  # characters of a wrong value in an error message
-_LONGEST = {"report": 64}  # entries of a list; a report has short ones, its numbers being packed ...
-_LONGEST_ELSEWHERE = 20_000  # ... and others have one entry for each feature
-_LISTS = 4  # so many of the longest lists at most: names, centre and scale of a task, and room for the rest
-_WIDEST = 64  # fields of a map
-
-
-class _Bound:
-    """Counts what msgpack builds: a byte on the wire can become a hundred in memory, as an empty map does."""
-
-    def __init__(self, most: int) -> None:
-        self._left = most
-
-    def __call__(self, built: Kind) -> Kind:
-        self._left -= 1 + len(built)  # type: ignore[arg-type]
-        if self._left < 0:
-            raise ValueError("too many parts")
-        return built
+_PARTS = {"report": 64}  # of a message; a report has few, its numbers being packed ...
+_PARTS_ELSEWHERE = 100_000  # ... a task of 20,000 features has a name, a centre and a scale for each
+_DEEPEST = 8  # lists in lists
 
 
 def unpack(raw: bytes, kind: str = "task", limit: int | None = None) -> dict[str, Any]:
@@ -56,13 +42,9 @@ def unpack(raw: bytes, kind: str = "task", limit: int | None = None) -> dict[str
     limit = LIMITS[kind] if limit is None else min(limit, LIMITS[kind])
     if len(raw) > limit:
         raise MessageError(f"message of {len(raw)} bytes: at most {limit} are accepted")
-    longest = _LONGEST.get(kind, _LONGEST_ELSEWHERE)
-    bound = _Bound(_LISTS * longest)
     try:
-        table = msgpack.unpackb(
-            raw, strict_map_key=True, max_array_len=longest, max_map_len=_WIDEST, max_ext_len=0,
-            list_hook=bound, object_hook=bound,
-        )  # fmt: skip
+        measure.check(raw, _PARTS.get(kind, _PARTS_ELSEWHERE), _DEEPEST)
+        table = msgpack.unpackb(raw, strict_map_key=True)  # bounds every length by len(raw)
     # msgpack has no common base for its errors; deep nesting raises its own StackError or a RecursionError.
     except (ValueError, TypeError, OverflowError, RecursionError, msgpack.UnpackException) as error:
         raise MessageError(f"not msgpack: {type(error).__name__}: {str(error)[:_SHOWN]}") from None

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from fsir import codec
 from fsir.plan import FINAL, SCREENING
+from fsir.task_checks import TASK_BYTES
 
 VERSION = 1
 PREFIX = f"fsir/{VERSION}"
@@ -26,10 +27,10 @@ STAGES = (SCREENING, FINAL)
 STATUSES = ("counted", "duplicate", "refused")
 # Bytes that a receiver looks at, by kind; the task and the subspace of 20,000 features fit.
 LIMITS = {
-    "task": 4 * 2**20,
+    "task": TASK_BYTES,
     "report": 4 * 2**20,
     "receipt": 4096,
-    "active": 2**20,
+    "active": TASK_BYTES + 1024,  # names of the task, and who says so
     "subspace": 16 * 2**20,
     "presence": 256,
 }

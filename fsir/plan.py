@@ -109,7 +109,7 @@ def total_mu(task: Task) -> float:
     if delta >= privacy.delta / 2 or epsilon >= privacy.epsilon / 2:
         remedy = f"the sampler's error in {values} values takes {epsilon:.1e} of epsilon and {delta:.1e} of delta"
         field = "epsilon" if epsilon >= privacy.epsilon / 2 or privacy.epsilon > 20 else "delta"
-        fix = "raise delta or screen" if field == "delta" else "choose an epsilon between 0.001 and 20"
+        fix = "raise delta or screen" if field == "delta" else "choose an epsilon between 0.001 and 30"
         raise TaskError(f"privacy.{field}", getattr(privacy, field), f"{remedy}; {fix}")
     return accounting.mu_of(privacy.epsilon - epsilon, privacy.delta - delta)
 

@@ -16,6 +16,7 @@ from fsir.task import MECHANISMS, TRIMMED, Clip, Features, Privacy, Report, Resp
 
 MAX_FEATURES = 20_000
 MAX_SLICES = 256
+TASK_BYTES = 4 * 2**20  # of the task on the wire: what every device must be able to read
 KEPT_RECORDS_BYTES = 64 * 2**20  # what a device may hold of its own records between two stages
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
@@ -166,6 +167,9 @@ def _check_plan(task: Task) -> None:
         stages = all_stages(task)
     except (ArithmeticError, ValueError):  # the noise is beyond what a number can hold
         raise TaskError("privacy.epsilon", task.privacy.epsilon, "the noise would drown any sum; raise it") from None
+    if (size := len(task.encode())) > TASK_BYTES:
+        remedy = f"the task would take {size} bytes, and devices read at most {TASK_BYTES}; name fewer, or shorter"
+        raise TaskError("features.names", f"{task.p} names", remedy)
     for stage in stages:
         values = sum(block.size for block in stage.blocks)
         if values > MAX_VALUES:

@@ -205,7 +205,9 @@ def test_a_withdrawn_device_leaves_no_trace_in_the_bits(tmp_path: Path, task: Ta
     receipt = decode(with_it.commit(5.0)[0].payload, "receipt")
     assert isinstance(receipt, messages.Receipt)
     assert receipt.verdicts["final"].reason.startswith("withdrawn")
-    assert [row.raw for row in with_it.store.refused(10)] == [b""]
+    with_it.take(first_reports(task)[3][0], b"garbage")
+    with_it.commit(6.0)
+    assert [(row.reason, row.raw) for row in with_it.store.refused(10)] == [("malformed", b""), ("withdrawn", b"")]
     assert counting.agrees(with_it.store, with_it.federations["test"], "final")
 
 

@@ -11,6 +11,7 @@ from edge_agent.agent import Phase
 from edge_agent.policy import Policy
 from edge_agent.sources.base import Position, Record
 from edge_agent.state import State
+from fsir.messages import LIMITS
 from fsir.moments import Moments
 from fsir.noise import SeededNoise
 from fsir.plan import final_stage, first_stage
@@ -136,6 +137,17 @@ def test_crashes_at_any_moment_never_count_a_record_twice_nor_make_a_second_repo
         assert set(np.unique(counted)) <= {0.0, 1.0}, stage
         assert counted.sum() == 12 or stage == "final"
     state.close()
+
+
+def test_a_report_that_no_aggregator_would_read_is_not_sent_and_costs_nothing(monkeypatch):
+    monkeypatch.setitem(LIMITS, "report", 50)
+    plain = task()
+    agent = simulated(plain)
+    agent.learn_many(*data(plain, 100))
+    assert agent.outgoing(1.0) == []
+    assert agent.phase is Phase.STOPPED
+    assert "read at most 50" in agent.reason
+    assert not agent.state.ledger()
 
 
 def test_deadline_reports_with_all_records_and_not_before():

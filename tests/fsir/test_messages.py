@@ -243,15 +243,14 @@ def test_a_hostile_message_takes_little_more_memory_than_its_bytes(kind, what):
     try:
         with pytest.raises(FsirError):
             Task.decode(raw) if kind == "task" else decode(raw, kind)
-        most = 25 if what == "nested" and kind != "report" else 2
-        assert tracemalloc.get_traced_memory()[1] < most * LIMITS[kind] + 2**22
+        assert tracemalloc.get_traced_memory()[1] < 2 * LIMITS[kind] + 2**22
     finally:
         tracemalloc.stop()
 
 
 def test_a_message_of_many_fields_is_refused():
-    with pytest.raises(MessageError, match="max_map_len"):
-        unpack(msgpack.packb({str(i): i for i in range(40_000)}))
+    with pytest.raises(MessageError, match="too many parts"):
+        unpack(msgpack.packb({str(i): i for i in range(60_000)}))
 
 
 def test_identities_and_topics():

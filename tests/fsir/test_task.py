@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fsir import messages
 from fsir.errors import FsirError, TaskError
 from fsir.plan import MAX_RECORDS, all_stages, report_size
 from fsir.task import Task
@@ -255,3 +256,19 @@ def test_a_hostile_task_costs_little():
         assert tracemalloc.get_traced_memory()[1] < 50 * 2**20
     finally:
         tracemalloc.stop()
+
+
+def test_every_task_and_every_active_set_fits_into_a_message():
+    def wide(p):
+        names = [f"{j:05}" + "\u6f22" * 195 for j in range(p)]
+        return task(
+            p, features={"names": names}, clip={"norm": 1.0}, report={"records": 100},
+            screening={"final_norm": 1.0, "limit": 1500, "records": "fresh"},
+        )  # fmt: skip
+
+    largest = wide(6850)
+    assert Task.decode(largest.encode()).digest == largest.digest
+    every = messages.Active(largest.digest, largest.features.names, 9)
+    assert len(messages.encode(every)) <= messages.LIMITS["active"]
+    with pytest.raises(TaskError, match="devices read at most"):
+        wide(7200)
