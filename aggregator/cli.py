@@ -32,8 +32,13 @@ example:
 _NEW = """\
 Write a commented task file from a sample of PUBLIC data (a volunteer, a published set; never from a device): a CSV file
 with a header, numbers in all columns except perhaps the response. Centre and scale come from the sample, and so do
-the classes (a response of words or of few whole numbers) or cut points at its quantiles, and the clip. Read the file
-before you use it: everything in it will be public, and devices that have accepted it accept no other.
+the classes (a response of words or of few whole numbers) or cut points at its quantiles, and the clip. Rows without a
+response are left out. Read the file before you use it: everything in it will be public, and devices that have accepted
+it accept no other.
+
+With more than 64 features devices send two reports, the first of which is about all features and chooses a few of them,
+through a lot of noise. With --keep K the sample chooses, and one report is enough. That is far more accurate with few
+devices, as long as what tells the classes of the sample apart does so for others too.
 """
 _CHECK = """\
 Validate a task file and explain it: what leaves a device, how much noise there is, from how many records on it is
@@ -131,6 +136,8 @@ def _add_task(task: argparse.ArgumentParser, layout: type[argparse.HelpFormatter
     new.add_argument("--sample", required=True, metavar="CSV", help="public data with a header line")
     new.add_argument("--response", required=True, metavar="COLUMN", help="what is to be explained")
     new.add_argument("--features", metavar="A,B,...", help="columns to use (default: all that hold numbers)")
+    new.add_argument("--keep", type=int, metavar="K",
+                     help="of these the K that together tell the slices of the sample apart best")  # fmt: skip
     new.add_argument("--name", metavar="NAME", help="of the task (default: from the file name)")
     new.add_argument("--slices", type=int, default=8, metavar="H", help="of a number (default %(default)s)")
     new.add_argument("--epsilon", type=float, default=1.0, help="total budget of a device (default %(default)s)")

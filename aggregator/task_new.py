@@ -18,11 +18,12 @@ from numpy.typing import NDArray
 
 from fsir.accounting import free_scales, minimum_sample_size, mu_of
 from fsir.errors import FsirError, TaskError
+from fsir.public_sample import TRUNCATE, forward_selection, standard, varying
+from fsir.slicing import Slicing
 from fsir.task import Task
 
 FEW_CLASSES = 12  # whole numbers with at most so many different values are classes, not a quantity
 MANY_FEATURES = 64  # beyond this a first report chooses some
-TRUNCATE = 3.0  # R, in standard deviations
 TOLERATED = 0.1  # noise of a slice mean, if the number of records is left to us
 DELTA = 1e-6
 
@@ -31,12 +32,15 @@ Matrix = NDArray[np.float64]
 
 def new(args: argparse.Namespace) -> int:
     """Read the sample, write the task."""
-    columns = _read(Path(args.sample))
+    columns = _read(Path(args.sample), args.response)
     if args.response not in columns:
         raise FsirError(f"--response {args.response!r}: the sample has no such column; it has {_some(columns)}")
     response = columns.pop(args.response)
     names, X = _features(columns, args.features.split(",") if args.features else None)
-    text = _write(args, names, X, response)
+    slicing, why = _slicing(response, args.slices)
+    if args.keep is not None:
+        names, X = _chosen(names, X, slicing.slices_of(response), args.keep)
+    text = _write(args, names, X, slicing, why)
     task = Task.from_table(tomllib.loads(text))  # what we write must be readable
     if args.output is None:
         sys.stdout.write(text)
@@ -46,7 +50,7 @@ def new(args: argparse.Namespace) -> int:
     return 0
 
 
-def _read(path: Path) -> dict[str, list[str]]:
+def _read(path: Path, response: str) -> dict[str, list[str]]:
     try:
         with path.open(newline="", encoding="utf-8-sig") as file:
             header, *rows = csv.reader(file)
@@ -55,9 +59,13 @@ def _read(path: Path) -> dict[str, list[str]]:
     except (ValueError, UnicodeDecodeError, csv.Error) as error:
         raise FsirError(f"--sample {path}: not a CSV file with a header line ({error})") from None
     rows = [row for row in rows if row]
+    if response in header:  # a record without a response tells nothing about it
+        at = header.index(response)
+        rows = [row for row in rows if len(row) <= at or row[at].strip()]
     if len(rows) < 2 or any(len(row) != len(header) for row in rows):
         raise FsirError(
-            f"--sample {path}: give at least two rows, each with as many values as the header ({len(header)})"
+            f"--sample {path}: give at least two rows with a response, each with as many values as the header "
+            f"({len(header)})"
         )
     return {name: [row[j] for row in rows] for j, name in enumerate(header)}
 
@@ -86,8 +94,18 @@ def _some(names: Sequence[str] | dict[str, Any]) -> str:
     return ", ".join(listed[:8]) + (", ..." if len(listed) > 8 else "")
 
 
-def _slices(values: list[str], slices: int) -> tuple[str, str]:
-    """The line of the task file for the response, and why."""
+def _chosen(names: list[str], X: Matrix, slices: NDArray[np.int64], keep: int) -> tuple[list[str], Matrix]:
+    """The features that tell the slices of the sample apart best, in their order there."""
+    if keep < 1:
+        raise FsirError(f"--keep {keep}: give the number of features to keep, 1 or more")
+    chosen = sorted(forward_selection(X, slices, keep))
+    if not chosen:
+        raise FsirError(f"--keep {keep}: every feature is constant in the sample; give one in which they vary")
+    return [names[j] for j in chosen], X[:, chosen]
+
+
+def _slicing(values: list[str], slices: int) -> tuple[Slicing, str]:
+    """The slices of the response, and why these."""
     numbers, different = _numbers(values), sorted(set(values))
     whole = numbers is not None and bool((numbers == np.rint(numbers)).all())
     if numbers is None or (whole and len(different) <= FEW_CLASSES):
@@ -95,21 +113,17 @@ def _slices(values: list[str], slices: int) -> tuple[str, str]:
             raise FsirError(
                 f"the response has only the value {different[0]!r}; a sample must show at least two classes"
             )
-        return f"classes = {_toml(different)}", "every class that may occur: add those that the sample lacks"
+        return Slicing(classes=tuple(different)), "every class that may occur: add those that the sample lacks"
     if not 2 <= slices <= 256:
         raise FsirError(f"--slices {slices}: between 2 and 256")
-    cuts = np.unique(np.quantile(numbers, np.arange(1, slices) / slices))
-    return f"cuts = {_toml([_short(cut) for cut in cuts])}", f"quantiles of the sample: {len(cuts) + 1} equal slices"
+    cuts = np.unique([_short(cut) for cut in np.quantile(numbers, np.arange(1, slices) / slices)])
+    return Slicing(cuts=tuple(cuts.tolist())), f"quantiles of the sample: {len(cuts) + 1} equal slices"
 
 
-def _write(args: argparse.Namespace, names: list[str], X: Matrix, response: list[str]) -> str:
-    centre, spread = X.mean(axis=0), X.std(axis=0)
-    constant = [name for name, s in zip(names, spread, strict=True) if not s > 0]
-    scale = np.where(spread > 0, spread, 1.0)
-    lengths = np.linalg.norm(np.clip((X - centre) / scale, -TRUNCATE, TRUNCATE), axis=1)
-    # Half of the records keep their length: the noise grows with the clip, the distortion of a few long ones is small.
-    C = min(_short(max(float(np.median(lengths)), 1e-3)), TRUNCATE * math.sqrt(len(names)))
-    slices, why = _slices(response, args.slices)
+def _write(args: argparse.Namespace, names: list[str], X: Matrix, slicing: Slicing, why: str) -> str:
+    found = standard(X)
+    constant = [name for name, varies in zip(names, varying(X), strict=True) if not varies]
+    C = min(_short(max(found.norm, 1e-3)), TRUNCATE * math.sqrt(len(names)))
     records = args.records
     if records is None:
         try:
@@ -122,11 +136,15 @@ def _write(args: argparse.Namespace, names: list[str], X: Matrix, response: list
     factor = _short(C / math.sqrt(len(names)) if len(names) > 1 else C)
     screening = _SCREENING.format(factor=factor) if len(names) > MANY_FEATURES else ""
     return _TEXT.format(
-        name=_toml(name), names=_toml(names), centre=_toml([_short(v) for v in centre]), note=note,
-        scale=_toml([_short(v) for v in scale]), response=_toml(args.response), slices=slices, why=why,
+        name=_toml(name), names=_toml(names), centre=_toml([_short(v) for v in found.centre]), note=note,
+        scale=_toml([_short(v) for v in found.scale]), response=_toml(args.response), slices=_line(slicing), why=why,
         truncate=TRUNCATE, norm=C, epsilon=float(args.epsilon), delta=DELTA, unit=args.unit_records, records=records,
         screening=screening, sample=len(X),
     )  # fmt: skip
+
+
+def _line(slicing: Slicing) -> str:
+    return f"classes = {_toml(slicing.classes)}" if slicing.classes else f"cuts = {_toml(slicing.cuts)}"
 
 
 def _short(value: float) -> float:

@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from edge_agent.features import FEATURE_NAMES
 from edge_agent.predict import Recogniser
 from fsir.messages import Subspace
 from fsir.project import Projector
@@ -95,7 +96,7 @@ def second_recording(activities: list[str]) -> int:
 def classifiers(levels: bool) -> dict[str, float]:
     """Accuracy of each classifier, and of what the agent says, for the people who took no part."""
     folder = scenarios.data_directory() / "hapt"
-    scenario = scenarios.hapt(folder, levels, "subject-01")
+    scenario = scenarios.hapt(folder, levels, "subject-01", scenarios.CHOSEN)
     splits = [second_recording(stream.y.tolist()) for stream in hapt.hapt(folder, levels=False).unseen]
     population, found = scenario.population, Counter[str]()
     count = len(SEEDS) * len(population.unseen)
@@ -155,10 +156,11 @@ def prequential(person: Person, classes: tuple[str, ...]) -> dict[str, float]:
 def watches() -> dict[str, float]:
     """False alarms on streams that do not change, and the delay after a turn of the phone, per watch."""
     folder = scenarios.data_directory() / "hapt"
-    scenario = scenarios.hapt(folder, True, "subject-01")
+    scenario = scenarios.hapt(folder, True, "subject-01", scenarios.CHOSEN)
     recordings = hapt.read_recordings(folder)
+    chosen = [FEATURE_NAMES.index(name) for name in scenario.population.features]
     turned = {
-        name: [_levels(stream) for stream in _streams(recordings, turn)]
+        name: [_levels(stream).with_columns(chosen) for stream in _streams(recordings, turn)]
         for name, turn in (("as it was", np.eye(3)), ("turned by 90 degrees", QUARTER), ("turned by 180 degrees", HALF))
     }
     found: Counter[str] = Counter()

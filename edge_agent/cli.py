@@ -19,6 +19,7 @@ and then uses the subspace that it gets back to turn each new record into a few 
   fsir-agent status --state DIR                how far is it?
   fsir-agent ledger --state DIR                what have I given away so far?
   fsir-agent label walking --state DIR         this is what I am doing now: learn it
+  fsir-agent features walk.csv ...             what would it learn from this recording?
   fsir-agent forget --state DIR                delete what was learned and not yet reported
 """
 _RUN = """\
@@ -49,6 +50,13 @@ expires. Nothing about it leaves the device: what is learned from it is reported
   fsir-agent label walking --since 20 --state DIR  from 20 seconds ago; what is learned already stays
   fsir-agent label --clear --state DIR             from now on it is not known
 """
+_FEATURES = """\
+Write the records that an agent would learn from a recording (`--source signals:FILE`) as a CSV table: 561 features of
+each window of 2.56 s, scaled to [-1, 1], and its label. Nothing leaves the device. It is for your own eyes, or, if you
+volunteer it, the PUBLIC sample of a task: `fsir-aggregator task new --sample` takes features, centre and clip from it.
+
+  fsir-agent features walk.csv --acc-range 8 --gyro-range 34.9 --output sample.csv
+"""
 _POLICY = "the owner's policy, a TOML file; without one: total epsilon 2 at delta 1e-6, proven mechanisms only"
 
 
@@ -68,12 +76,19 @@ def main(arguments: list[str] | None = None) -> int:
             from edge_agent.press import label
 
             return label(args)
+        if args.command == "features":
+            from edge_agent.tabulate import features
+
+            return features(args)
         from edge_agent import show
 
         return int(getattr(show, args.command)(args))
     except FsirError as error:
         print(f"fsir-agent: {error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # `... | head` has seen enough
+        sys.stderr.close()
+        return 0
     except KeyboardInterrupt:
         return 130
 
@@ -94,6 +109,10 @@ def _parser() -> argparse.ArgumentParser:
         "label", help="what you are doing: the button", description=_LABEL, formatter_class=layout
     )
     _add_label(label)
+    features = commands.add_parser(
+        "features", help="the records of a recording, as a table", description=_FEATURES, formatter_class=layout
+    )
+    _add_features(features)
     forget = commands.add_parser(
         "forget", help="delete what was learned and not yet reported, and labels; the ledger stays"
     )
@@ -118,6 +137,19 @@ def _add_label(label: argparse.ArgumentParser) -> None:
                        help="how long it lasts; without this it expires half an hour after the press")  # fmt: skip
 
 
+def _add_features(features: argparse.ArgumentParser) -> None:
+    features.add_argument("recording", metavar="FILE", help="a table with time, acc_x, ..., gyro_z, and label")
+    _add_ranges(features)
+    features.add_argument("--response", default="activity", metavar="NAME",
+                          help="how the column with the labels is called (default %(default)s)")  # fmt: skip
+    features.add_argument("--output", metavar="FILE", help="default: standard output")
+
+
+def _add_ranges(group: argparse._ActionsContainer) -> None:
+    group.add_argument("--acc-range", type=float, metavar="G", help="full scale of the accelerometer, if not known")
+    group.add_argument("--gyro-range", type=float, metavar="RAD/S", help="and of the gyroscope")
+
+
 def _add_run(run: argparse.ArgumentParser) -> None:
     need = run.add_argument_group("what to take part in")
     need.add_argument("--broker", required=True, metavar="URL", help="mqtt://HOST[:PORT], or mqtts:// with encryption")
@@ -135,8 +167,7 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     source.add_argument("--source-broker", metavar="URL", help="a broker of your own, where sensors and labels are")
     source.add_argument("--source-password-file", metavar="FILE", help="or the variable FSIR_SOURCE_PASSWORD")
     source.add_argument("--source-ca", metavar="FILE")
-    source.add_argument("--acc-range", type=float, metavar="G", help="full scale of the accelerometer, if not known")
-    source.add_argument("--gyro-range", type=float, metavar="RAD/S", help="and of the gyroscope")
+    _add_ranges(source)
     labels = run.add_argument_group("labels and recognition")
     labels.add_argument("--labels", metavar="WHERE",
                         help="for records without a label: press (`fsir-agent label`), or also topic:TOPIC on "

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from fsir.errors import FsirError
-from sim_devices import commands
+from sim_devices import commands, scenarios
 from sim_devices.audit import cli as audit_cli
 from sim_devices.datasets.models import MODELS
 from sim_devices.experiments import cli as experiments_cli
@@ -92,8 +92,13 @@ def _people(parser: argparse.ArgumentParser) -> None:
 def _person(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--volunteer", default="auto", metavar="NAME",
-        help="whose class means are the public centre, and who is no device; `none`; or `auto`, the first person "
+        help="whose records are public and give the centre, and who is no device; `none`; or `auto`, the first person "
         "(har with a unit of one record: none)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--choose", type=_whole, metavar="K",
+        help="the K features that tell the volunteer's classes apart, and one report about them; 0: a first report "
+        f"about all features chooses (default: hapt with a volunteer {scenarios.CHOSEN}, else 0)",
     )  # fmt: skip
     parser.add_argument("--six", action="store_true", help="six activities instead of three levels")
     parser.add_argument("--compare", action="store_true", help="none, gaussian, iid and vgm side by side")
@@ -134,6 +139,12 @@ def _add(
 def _positive(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def _whole(text: str) -> int:
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
     return int(text)
 
 

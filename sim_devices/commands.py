@@ -36,24 +36,31 @@ def demo(options: Namespace) -> int:
 def har(options: Namespace) -> int:
     """UCI HAR."""
     if options.volunteer == "auto":  # with a unit of one record, no centre is needed
-        options.volunteer = "none" if options.unit_records == 1 and not options.six else "subject-01"
-    return _run_with_people(options, lambda who: scenarios.har(options.data, not options.six, who), paper_first=True)
+        easy = options.unit_records == 1 and not options.six and not options.choose
+        options.volunteer = "none" if easy else "subject-01"
+    return _run_with_people(
+        options, lambda *public: scenarios.har(options.data, not options.six, *public), paper_first=True
+    )
 
 
 def hapt(options: Namespace) -> int:
     """The recordings behind UCI HAR."""
     options.volunteer = "subject-01" if options.volunteer == "auto" else options.volunteer
-    return _run_with_people(options, lambda who: scenarios.hapt(options.data, not options.six, who), paper_first=True)
+    if options.choose is None and options.volunteer != "none":
+        options.choose = scenarios.CHOSEN
+    return _run_with_people(
+        options, lambda *public: scenarios.hapt(options.data, not options.six, *public), paper_first=True
+    )
 
 
 def synthetic_har(options: Namespace) -> int:
     """Invented people."""
     options.volunteer = "person-01" if options.volunteer == "auto" else options.volunteer
 
-    def make(who: str | None) -> Scenario:
+    def make(who: str | None, chosen: int) -> Scenario:
         if sys.stderr.isatty():
             print("inventing people, their signals and 561 features of each window ...", file=sys.stderr)
-        return scenarios.synthetic_har(options.devices, options.windows, not options.six, who, options.seed)
+        return scenarios.synthetic_har(options.devices, options.windows, not options.six, who, options.seed, chosen)
 
     return _run_with_people(options, make, paper_first=False)
 
@@ -98,8 +105,8 @@ def fetch(options: Namespace) -> int:
     return 0
 
 
-def _run_with_people(options: Namespace, make: Callable[[str | None], Scenario], *, paper_first: bool) -> int:
-    scenario = make(None if options.volunteer == "none" else options.volunteer)
+def _run_with_people(options: Namespace, make: Callable[[str | None, int], Scenario], *, paper_first: bool) -> int:
+    scenario = make(None if options.volunteer == "none" else options.volunteer, options.choose or 0)
     if options.shuffle:
         rng = np.random.default_rng(options.seed)
         scenario = replace(scenario, population=with_shuffled_responses(scenario.population, rng))

@@ -9,11 +9,15 @@ from pathlib import Path
 
 import numpy as np
 
+from fsir.public_sample import TRUNCATE, forward_selection, standard
+from fsir.slicing import Slicing
 from sim_devices.datasets import flights as flights_data
 from sim_devices.datasets import models
 from sim_devices.datasets import watch as watch_data
-from sim_devices.datasets.population import DeviceStream, Population
+from sim_devices.datasets.population import DataError, DeviceStream, Population, with_columns
 from sim_devices.tasks import Geometry, volunteer_centre, with_volunteer
+
+CHOSEN = 6  # features from a volunteer's records, where a person does not say otherwise; 4 to 12 serve as well
 
 
 @dataclass(frozen=True)
@@ -31,13 +35,18 @@ def data_directory() -> Path:
     return Path(os.environ.get("FSIR_DATA", "../shared/data"))
 
 
-def activities(population: Population, volunteer: str | None, norm: float = 5.0) -> Scenario:
-    """People with a phone at the waist, features scaled to about [-1, 1]; four of them are kept per direction.
+def activities(population: Population, volunteer: str | None, chosen: int = 0, norm: float = 5.0) -> Scenario:
+    """People with a phone at the waist, features scaled to about [-1, 1].
+
+    chosen: so many features are taken from the volunteer's public records, as by `fsir-aggregator task new --keep`. If
+    0, a first report screens all of them, and four are kept per direction.
 
     `norm` clips records around the volunteer's centre to somewhat less than their usual length: noise is proportional
     to it, and a shortened record still points the right way. Around zero records are about 20 long: a centre pays.
     These constants were chosen on UCI HAR (docs/estimate.md) and serve the other sets of the kind unchanged.
     """
+    if chosen:
+        return _from_public_sample(population, volunteer, chosen)
     p = len(population.features)
     geometry = Geometry(
         np.zeros(p),
@@ -59,27 +68,43 @@ def activities(population: Population, volunteer: str | None, norm: float = 5.0)
     return Scenario(population, geometry, person)
 
 
-def har(path: Path | None, levels: bool, volunteer: str | None) -> Scenario:
+def _from_public_sample(population: Population, volunteer: str | None, chosen: int) -> Scenario:
+    """One report, about features that tell the volunteer's classes apart: what `fsir-aggregator task new` writes."""
+    if volunteer is None:
+        raise DataError(f"--choose {chosen}: features are chosen from a volunteer's records; name one with --volunteer")
+    rest, person = with_volunteer(population, volunteer)
+    columns = sorted(forward_selection(person.X, Slicing(population.classes).slices_of(person.y), chosen))
+    rest, person = with_columns(rest, columns), person.with_columns(columns)
+    found = standard(person.X)
+    norm = min(found.norm, TRUNCATE * math.sqrt(len(columns)))
+    geometry = Geometry(found.centre, found.scale, truncate=TRUNCATE, norm=norm, response="activity")
+    note = f"{volunteer}'s records chose the features; how many, and the allowance for strangers, were chosen on HAPT"
+    return Scenario(replace(rest, caveats=(*rest.caveats, note)), geometry, person)
+
+
+def har(path: Path | None, levels: bool, volunteer: str | None, chosen: int = 0) -> Scenario:
     """UCI HAR: 21 training subjects are devices, 9 test subjects are unseen."""
     from sim_devices.datasets.har import har as load
 
-    return activities(load(path or data_directory() / "uci_har", levels), volunteer)
+    return activities(load(path or data_directory() / "uci_har", levels), volunteer, chosen)
 
 
-def hapt(path: Path | None, levels: bool, volunteer: str | None) -> Scenario:
+def hapt(path: Path | None, levels: bool, volunteer: str | None, chosen: int = 0) -> Scenario:
     """The continuous recordings behind UCI HAR, through the agent's own signal pipeline."""
     from sim_devices.datasets.hapt import hapt as load
 
-    return activities(load(path or data_directory() / "hapt", levels), volunteer)
+    return activities(load(path or data_directory() / "hapt", levels), volunteer, chosen)
 
 
-def synthetic_har(devices: int, windows: int, levels: bool, volunteer: str | None, seed: int) -> Scenario:
+def synthetic_har(
+    devices: int, windows: int, levels: bool, volunteer: str | None, seed: int, chosen: int = 0
+) -> Scenario:
     """Invented people, 50 Hz signals, the agent's own features: no download."""
     from sim_devices.datasets.synthetic_har import synthetic_har as generate
 
     unseen = max(3, devices * 3 // 7)
     people = devices + unseen + (volunteer is not None)
-    return activities(generate(people, windows, seed, unseen=unseen, levels=levels), volunteer)
+    return activities(generate(people, windows, seed, unseen=unseen, levels=levels), volunteer, chosen)
 
 
 def watch(path: Path | None) -> Scenario:

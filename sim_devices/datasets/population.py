@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -46,6 +47,10 @@ class DeviceStream:
 
     def __len__(self) -> int:
         return len(self.X)
+
+    def with_columns(self, columns: Sequence[int]) -> DeviceStream:
+        """The same records with these features alone."""
+        return replace(self, X=np.ascontiguousarray(self.X[:, list(columns)]))
 
 
 @dataclass(frozen=True)
@@ -92,6 +97,16 @@ def with_levels(population: Population) -> Population:
         return tuple(replace(stream, y=np.array([LEVEL_OF[label] for label in stream.y])) for stream in streams)
 
     return replace(population, classes=LEVELS, devices=levels(population.devices), unseen=levels(population.unseen))
+
+
+def with_columns(population: Population, columns: Sequence[int]) -> Population:
+    """The same people with these features alone."""
+    return replace(
+        population,
+        features=tuple(population.features[j] for j in columns),
+        devices=tuple(stream.with_columns(columns) for stream in population.devices),
+        unseen=tuple(stream.with_columns(columns) for stream in population.unseen),
+    )
 
 
 def with_shuffled_responses(population: Population, rng: np.random.Generator) -> Population:

@@ -227,6 +227,27 @@ def test_many_features_get_a_screening_stage(capsys: pytest.CaptureFixture[str],
     assert list(found["expected_error"]) == ["20"]
 
 
+def test_the_sample_may_choose_the_features_and_needs_a_response(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    rng = np.random.default_rng(1)
+    with (tmp_path / "wide.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*(f"x{j}" for j in range(100)), "y"])
+        for i in range(60):
+            row = rng.normal(size=100) + 9.0 * (i % 2) * np.isin(np.arange(100), (17, 70))
+            writer.writerow([*row.round(3), ("a", "b", "")[i % 2 if i < 50 else 2]])
+    new = ["task", "new", "--sample", str(tmp_path / "wide.csv"), "--response", "y"]
+    (tmp_path / "t.toml").write_text(run(capsys, *new, "--keep", "2"))
+    task = Task.load(tmp_path / "t.toml")
+    assert (task.features.names, task.screening, task.response.classes) == (("x17", "x70"), None, ("a", "b"))
+    assert "1 or more" in fails(capsys, *new, "--keep", "0")
+    (tmp_path / "wide.csv").write_text("x,y\n1,\n2,\n")
+    assert "two rows with a response" in fails(capsys, *new)
+    (tmp_path / "wide.csv").write_text("x,y\n1,a\n1,b\n")
+    assert "constant in the sample" in fails(capsys, *new, "--keep", "1")
+
+
 def test_check_shows_that_more_devices_and_more_signal_help(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(to_toml(TASK.table()))
     check = ["task", "check", str(tmp_path / "t.toml"), "--json", "--devices", "10,1000"]

@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 from edge_agent.features import FEATURE_NAMES
+from sim_devices import scenarios
 from sim_devices.datasets.hapt import UNSEEN, hapt
-from sim_devices.datasets.population import ACTIVITIES, LEVELS, DataError
+from sim_devices.datasets.population import ACTIVITIES, LEVELS, DataError, with_levels
+from sim_devices.evaluation import accuracy, without_network
+from sim_devices.tasks import Setting, build
 
 
 def write(path, users=(1, 2), seconds=60):
@@ -57,13 +60,29 @@ def test_absent_or_wrong_files_are_refused_with_a_remedy(tmp_path):
         hapt(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def people(data_dir):
+    """The real recordings, six activities."""
+    return hapt(data_dir / "hapt", levels=False)
+
+
 @pytest.mark.data
-def test_the_real_recordings(data_dir):
-    population = hapt(data_dir / "hapt", levels=False)
-    assert (len(population.devices), len(population.unseen)) == (21, 9)
+def test_the_real_recordings(people, data_dir):
+    assert (len(people.devices), len(people.unseen)) == (21, 9)
     with np.load(data_dir / "uci_har/har_full561.npz") as file:
         assert set(UNSEEN) == set(file["subject"][~file["is_train"]].tolist())
-    assert sum(map(len, population.everyone)) > 9500
-    for stream in population.everyone:
+    assert sum(map(len, people.everyone)) > 9500
+    for stream in people.everyone:
         assert set(stream.y) == set(ACTIVITIES)
         assert len(stream) > 200
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("delta", [None, 1e-6])
+@pytest.mark.parametrize("volunteer", ["subject-01", "subject-16", "subject-30"])
+def test_three_levels_of_unseen_people_at_epsilon_1_whoever_volunteers(people, volunteer, delta):
+    scenario = scenarios.activities(with_levels(people), volunteer, scenarios.CHOSEN)
+    task = build(scenario.population, scenario.geometry, Setting(1.0, delta, unit_records=2, dimension=2))
+    devices, unseen = scenario.population.devices, scenario.population.unseen
+    found = [accuracy(task, without_network(task, devices, seed), unseen) for seed in range(3)]
+    assert np.mean(found) >= 0.97

@@ -48,6 +48,17 @@ def test_demo_tells_people_what_happened(tmp_path, capsys):
         assert part in text
 
 
+def test_one_report_is_enough_where_the_volunteer_chooses(tmp_path, capsys):
+    people = ["synthetic-har", "--devices", "5", "--windows", "120", "--epsilon", "8", "--broker", "embedded", "--json"]
+    found = []
+    for choose in ("0", "4"):
+        assert main([*people, "--choose", choose, "--out", str(tmp_path)]) == 0
+        found.append(last_line(capsys))
+    assert [table["reports_counted"] for table in found] == [5, 5]
+    assert len(found[1]["features"]) == 4
+    assert found[1]["bytes_per_device"] < found[0]["bytes_per_device"] / 5
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -55,6 +66,7 @@ def test_demo_tells_people_what_happened(tmp_path, capsys):
         (["model", "--broker", "smoke-signals"], "smoke-signals"),
         (["model", "--delta", "tiny"], "--delta 'tiny'"),
         (["synthetic-har", "--devices", "3", "--windows", "60", "--volunteer", "nobody"], "'nobody'"),
+        (["synthetic-har", "--devices", "3", "--windows", "60", "--volunteer", "none", "--choose", "5"], "--volunteer"),
     ],
 )
 def test_mistakes_are_named(arguments, message, capsys, tmp_path):
