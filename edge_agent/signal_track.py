@@ -15,6 +15,8 @@ RATE = 50
 MAX_GAP = 0.06
 # Of the samples that 50 Hz would give. A slower sensor has no content up to 20 Hz to speak of.
 MIN_SHARE = 0.9
+# Of the cells, with a sample of their own. Jitter leaves some empty, a sensor that dates its samples by the batch most.
+MIN_CELLS = 0.5
 # No sensor at rest gives the very same triple for so long: its noise is larger than its last bit.
 MAX_SAME = 0.125
 # A clipped peak has lost its height; sensors clip a little below their nominal range.
@@ -31,16 +33,18 @@ class Track:
         self.positions: Array = np.empty(0)
         self.values: Array = np.empty((0, 3))
         self.last = -np.inf
+        self.behind = -np.inf  # the last sample since then that was refused as older
 
     def append(self, positions: Array, values: Array) -> None:
         self.positions = np.concatenate([self.positions, positions])
         self.values = np.concatenate([self.values, values])
-        self.last = float(positions[-1])
+        self.last, self.behind = float(positions[-1]), -np.inf
 
-    def forget(self, before: int) -> None:
-        """Drop what lies before a cell; the copies let go of the memory."""
-        if keep := int(np.searchsorted(self.positions, before)):
-            self.positions, self.values = self.positions[keep:].copy(), self.values[keep:].copy()
+    def forget(self, before: int) -> int:
+        """Drop what lies before a cell, and say how many; the copies let go of the memory."""
+        if gone := int(np.searchsorted(self.positions, before)):
+            self.positions, self.values = self.positions[gone:].copy(), self.values[gone:].copy()
+        return gone
 
     def cut(self, first: int, cells: int) -> tuple[Array, Array]:
         """Samples in `cells` cells from `first` on, with positions counted from `first`."""
@@ -52,7 +56,8 @@ def timing_fault(positions: Array, cells: int) -> str | None:
     """Why these samples don't cover the cells, if they don't."""
     if not len(positions) or np.diff(positions, prepend=0.0, append=float(cells)).max() > MAX_GAP * RATE:
         return "gap"
-    return "sparse" if len(positions) < MIN_SHARE * cells else None
+    held = len(np.unique(positions.astype(np.intp)))
+    return "sparse" if len(positions) < MIN_SHARE * cells or held < MIN_CELLS * cells else None
 
 
 def value_fault(positions: Array, values: Array, full_scale: float) -> str | None:

@@ -7,13 +7,13 @@ records that the privacy unit must cover: 2 without a margin, which is the defau
 
 A window that can't be trusted is dropped and counted by reason, as long as it held samples:
     gap          a stall, lost samples, a jump ahead, or the start in mid-window
-    sparse       fewer than 9 samples for 10 cells: the sensor is too slow
+    sparse       fewer than 9 samples for 10 cells, or most cells without one: the sensor is too slow
     backward     the clock went back while the window was open
     not finite, saturated, stuck      readings that are no readings
 Samples from before the end of the last complete window are refused ("stale"): a clock that goes back, or a file read
-twice, never makes a window a second time. A sample in the same millisecond as the one before is ignored
-("repeated"). Both are decided by the times alone, never by readings: a changed reading reaches no further than its own
-windows.
+twice, never makes a window a second time. A sample in the same millisecond as the one before is ignored ("repeated"),
+and so is one which comes when the other sensor is so far ahead that its windows have been given up ("behind"). All
+this is decided by the times alone, never by readings: a changed reading reaches no further than its own windows.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from edge_agent.filters import low_pass, median_of_three
-from edge_agent.signal_track import RATE, Track, timing_fault, to_grid, value_fault
+from edge_agent.signal_track import MAX_GAP, RATE, Track, timing_fault, to_grid, value_fault
 
 Array = NDArray[np.float64]
 
@@ -134,17 +134,27 @@ class Windower:
         skip = int(np.searchsorted(positions, self._done))
         self.refused["stale"] += skip
         newest = tick(max(track.last for track, _ in piece))
-        if skip < len(positions) and tick(positions[skip]) == newest:
+        if skip and tick(positions[skip - 1]) < newest:
+            for track, _ in piece:
+                track.behind = float(positions[skip - 1])
+        if skip == len(positions):
+            return
+        # A clock that goes back brings stale samples until it is where it was, and goes on as if nothing had been.
+        caught_up = positions[skip] - max(track.behind for track, _ in piece) <= MAX_GAP * RATE
+        if caught_up or tick(positions[skip]) < newest:
+            self._go_back(positions[skip])
+        elif tick(positions[skip]) == newest:
             self.refused["repeated"] += 1
             skip += 1
         if skip == len(positions):
             return
-        if tick(positions[skip]) < newest:
-            self._go_back(positions[skip])
         for track, values in piece:
             track.append(positions[skip:], values[skip:])
         if self._next is None:
             self._next = self._first_touching(positions[skip])
+        # Where the other sensor is far ahead, no window will ask for these any more.
+        if gone := max(track.forget(self._next * HOP - self._margin) for track, _ in piece):
+            self.refused["behind"] += gone
 
     def _go_back(self, position: float) -> None:
         """Forget what is open. Windows that were open stay dropped, unless the clock left them far behind."""

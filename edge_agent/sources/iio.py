@@ -27,15 +27,20 @@ from typing import Any, Protocol
 import numpy as np
 
 from edge_agent.errors import SourceError
+from edge_agent.signal_track import RATE
 from edge_agent.sources.base import Options
 from edge_agent.sources.iio_buffer import Buffers, buffered
 from edge_agent.sources.iio_sensor import ACCELERATION, CLIPPED, ROTATION, Array, Sensor
 from edge_agent.sources.signals import Samples, SignalSource
 from edge_agent.sources.tally import Tally
+from edge_agent.windows import HOP
 
 DEVICES, NODES = "sys/bus/iio/devices", "dev"  # below the root directory
 PERIOD = 0.01  # seconds between two readings of sysfs ...
 REST = 0.002  # ... and at least, after one that was late: there is nothing to catch up, the moments are gone
+# Between two conversions the chip gives the last one again, for 20 ms at 50 a second. Each must be in one block of
+# 1.28 s only, or it would be in three windows: what is read so soon after a border may be from before it.
+BLOCK, HOLD = HOP / RATE, 0.025
 LOOK = 0.25  # seconds between two looks at what has been collected
 SEARCH = 1.0  # seconds between two looks whether the device is there
 SILENCE = 5.0  # seconds without a reading after which everything is opened anew
@@ -153,7 +158,7 @@ class IioReader:
 
     def _compare(self, before: tuple[Sensor, Sensor]) -> None:
         for old, new in zip(before, self._sensors, strict=True):
-            if not math.isclose(old.range, new.range, rel_tol=1e-6):
+            if not math.isclose(old.range, new.range, rel_tol=1e-3):
                 self.tally.add(
                     f"times the full scale of {new.kind} changed from {old.range:.3g} to {new.range:.3g} "
                     f"{'g' if new.kind == ACCELERATION else 'rad/s'}; windows with readings there are dropped"
@@ -210,10 +215,14 @@ class Poller:
         begun = self._clock()
         try:
             acc, gyro = (sensor.read() for sensor in self._sensors)
-        except (OSError, ValueError) as error:  # busy, gone, or a file that is just being written
-            self._failures.append(getattr(error, "strerror", None) or str(error) or "unreadable")
+        except OSError as error:  # busy, or gone
+            self._failures.append(error.strerror or "unreadable")
+        except ValueError:
+            self._failures.append("not a number")
         else:
-            self._collected.append(((begun + self._clock()) / 2, acc, gyro))
+            moment = (begun + self._clock()) / 2
+            if begun - moment // BLOCK * BLOCK >= HOLD:
+                self._collected.append((moment, acc, gyro))
 
     def read(self) -> list[Samples]:
         """What has been collected since the last call."""

@@ -70,7 +70,7 @@ class Sensor:
             )
         if given is not None and not 0 < given < math.inf:
             raise SourceError(f"full scale {given} of {kind}: it must be finite and above 0; see {_FLAGS[kind]}")
-        self._scales = {name: float(self.text(name) or "") for name in scales}
+        self._scales = {name: self._scale_in(name) for name in scales}
         self._scale = np.array([self._scales[name] for name in scales])
         # The owner may know that the chip clips earlier than its numbers do, never later.
         full = math.inf if tops is None else tops * np.abs(self._scale) * _UNITS[kind]
@@ -89,6 +89,13 @@ class Sensor:
     def _own_or_shared(self, axis: str, what: str) -> str | None:
         names = (f"in_{self.kind}_{axis}_{what}", f"in_{self.kind}_{what}")
         return next((name for name in names if (self.folder / name).is_file()), None)
+
+    def _scale_in(self, name: str) -> float:
+        text = self.text(name)
+        with suppress(ValueError):
+            if (scale := float(text or "")) and math.isfinite(scale):
+                return scale
+        raise SourceError(f"{self.folder / name}: {text!r} is no scale; write one of {name}_available into it")
 
     def _mounting(self) -> Array:
         text = self.text(f"in_{self.kind}_mount_matrix", "in_mount_matrix", "mount_matrix")

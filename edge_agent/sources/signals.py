@@ -30,7 +30,7 @@ LATEST = 2.0**37  # seconds since the epoch: later times are milliseconds, or no
 
 _DROPPED = {
     "gap": "windows dropped: samples were missing (a stall, a start in mid-window)",
-    "sparse": "windows dropped: the sensor is slower than 45 samples a second",
+    "sparse": "windows dropped: the sensor is slower than 45 samples a second, or dates several samples alike",
     "backward": "windows dropped: the clock went back",
     "not finite": "windows dropped: a reading is not a number",
     "saturated": "windows dropped: a reading at full scale, its true height is not known",
@@ -39,6 +39,7 @@ _DROPPED = {
 _REFUSED = {
     "stale": "samples refused: they are older than the last window (delivered late, or the clock was ahead before)",
     "repeated": "samples refused: in the same millisecond as the one before (delivered twice, or read too fast)",
+    "behind": "samples refused: the other sensor is more than 2.56 s ahead; do both have the same clock?",
 }
 _ORDINARY = {_DROPPED["gap"]: 2}  # a sensor that is switched on starts in the middle of two windows
 

@@ -15,10 +15,8 @@ from edge_agent.sources.base import START, Options
 from edge_agent.sources.iio import Poller, find
 from edge_agent.sources.iio_buffer import Buffers
 from edge_agent.sources.iio_sensor import CLIPPED, Sensor
-from edge_agent.sources.tally import Tally
-from edge_agent.windows import Windower
 from tests.edge_agent.fake_iio import FakeDevice
-from tests.edge_agent.motion import BEGIN, FIRST, recording, until
+from tests.edge_agent.motion import BEGIN, until
 
 TURNED = "0.7071068, -0.7071068, 0; 0.7071068, 0.7071068, 0; 0, 0, 1"
 
@@ -110,6 +108,16 @@ def test_a_sensor_that_cannot_be_trusted_is_refused_with_the_remedy(tmp_path, se
         open_source(f"iio:{tmp_path}/chip", Options())
 
 
+@pytest.mark.parametrize("scale", ["abc", "0", "0.0", "inf", ""])
+def test_a_scale_that_is_none_is_named(tmp_path, scale):
+    device = FakeDevice(tmp_path, 0, "chip")
+    device.write("in_accel_scale", scale)
+    with pytest.raises(
+        SourceError, match=f"in_accel_scale: '{scale}' is no scale; write one of in_accel_scale_available"
+    ):
+        open_source(f"iio:{tmp_path}/chip", Options())
+
+
 @pytest.mark.parametrize("types", ["le:s16/16>>0", ""])
 @pytest.mark.parametrize("full", [0.0, -1.0, np.inf, np.nan])
 def test_a_full_scale_that_would_let_everything_or_nothing_pass_is_refused(tmp_path, full, types):
@@ -138,93 +146,6 @@ def test_devices_are_found_by_place_name_label_and_in_halves(tmp_path):
     for name in ("mpu6050", "lsm6dsl_accel", "bmi160", ""):
         with pytest.raises(SourceError, match=r"it must be one; in .* are: iio:device0 \(lsm6dsl_accel\), "):
             find(name, where, Options())
-
-
-def play(device, seconds):
-    """Somebody moves: the poller reads at made-up times, without its thread."""
-    sensors = find("mpu6050", device.link.parent, Options())
-    now = [0.0]
-    poller = Poller(sensors, Tally("iio:mpu6050"), clock=lambda: now[0])
-    for moment, acc, gyro in zip(*recording(seconds, rate=100.0, jitter=0.002), strict=True):
-        now[0] = float(moment)
-        device.move(acc, gyro)
-        poller.take()
-    return poller
-
-
-def test_polling_gives_the_samples_with_their_times(tmp_path):
-    device = FakeDevice(tmp_path, 0, "mpu6050")
-    with closing(play(device, 2)) as poller:
-        (samples,) = poller.read()
-        assert poller.read() == []
-    times, acc, gyro = recording(2, rate=100.0, jitter=0.002)
-    np.testing.assert_array_equal(samples.times, times)
-    np.testing.assert_allclose(samples.acc, acc, atol=2e-4)
-    np.testing.assert_allclose(samples.gyro, gyro, atol=1e-3)
-
-
-def test_readings_that_fail_are_counted_and_the_rest_goes_on(tmp_path, caplog):
-    device = FakeDevice(tmp_path, 0, "mpu6050")
-    tally = Tally("iio:mpu6050")
-    poller = Poller(find("mpu6050", devices(tmp_path), Options()), tally, clock=lambda: 5.0)
-    poller.take()
-    device.write("in_anglvel_y_raw", "")
-    for _ in range(5):
-        poller.take()
-    device.write("in_anglvel_y_raw", "17")
-    poller.take()
-    (samples,) = poller.read()
-    assert len(samples.times) == 2
-    assert sum(tally.counts.values()) == 5
-    assert caplog.text.count("readings failed") == 3  # at 1, 2 and 4
-    device.unplug()
-    with pytest.raises(OSError, match="no such device"):
-        poller.check()
-    poller.close()
-
-
-class Bus:
-    """A sensor, the time that its readings take, and the scheduler; one of them is held up, once."""
-
-    def __init__(self, at, pause, where, seconds):
-        self.now, self.end = BEGIN, BEGIN + seconds
-        self.at, self.pause, self.where = BEGIN + at, pause, where
-        self.rng = np.random.default_rng(0)
-
-    def hold_up(self, where):
-        if where == self.where and self.now >= self.at:
-            self.now, self.at = self.now + self.pause, np.inf
-
-    def read(self):
-        self.hold_up("reading")
-        self.now += 0.0001
-        return self.rng.normal(size=3)
-
-    def wait(self, seconds):
-        self.now += seconds
-        self.hold_up("scheduler")
-        return self.now >= self.end
-
-
-@pytest.mark.parametrize("where", ["reading", "scheduler"])
-@pytest.mark.parametrize("at", [4.0, 5.003, 6.4069])
-@pytest.mark.parametrize("pause", [0.0, 0.009, 0.03, 0.045, 0.2])
-def test_a_reader_that_was_held_up_skips_the_missed_moments(where, at, pause):
-    bus = Bus(at, pause, where, seconds=12)
-    poller = Poller((bus, bus), Tally("iio:chip"), clock=lambda: bus.now, steady=lambda: bus.now - BEGIN)
-    poller._leaving = bus
-    poller.run()
-    (samples,) = poller.read()
-    assert np.diff(samples.times).min() > 0.001  # or two could share a tick, and one of them be refused
-    assert len(samples.times) <= 1201 - 100 * pause + 2
-    windower = Windower(0, CLIPPED, CLIPPED)
-    found = [window.index - FIRST for window in windower.push(samples.times, samples.acc, samples.gyro)]
-    assert windower.refused.total() == 0
-    assert windower.dropped["backward"] == 0
-    if pause < 0.05:
-        assert found == list(range(8))
-    else:
-        assert 0 < len(found) < 8
 
 
 def test_a_device_that_comes_back_is_found_again(tmp_path, monkeypatch):

@@ -271,6 +271,51 @@ def test_sensors_with_clocks_of_their_own_make_the_same_windows():
     assert signals_of(found) == signals_of(run(times, acc, gyro)[0])
 
 
+@settings(max_examples=150, deadline=None)
+@given(
+    st.integers(300, 460) | st.sampled_from([321, 385, 449]), st.integers(2, 500), st.booleans(), st.integers(1, 200)
+)
+def test_no_window_joins_what_was_before_and_after_a_clock_was_set_back(step, back, apart, size):
+    times, acc, gyro = recording(25, jitter=0.003)
+    times[step:] -= back / 50
+    acc[:, 0] = np.where(np.arange(len(times)) < step, -1.0, 1.0) + 0.01 * acc[:, 0]
+    windower, found = Windower(), []
+    for low in range(0, len(times), size if apart else len(times)):
+        part = slice(low, low + size) if apart else slice(None)
+        if apart:
+            found += windower.push_rotation(times[part], gyro[part])
+            found += windower.push_acceleration(times[part], acc[part])
+        else:
+            found += windower.push(times[part], acc[part], gyro[part])
+    assert not [w.index for w in found if np.ptp(w.signals[6]) > 1]
+    assert len(found) == len({w.index for w in found})
+    assert windower.dropped["backward"] + windower.dropped["gap"] >= 1
+
+
+def test_a_sensor_that_jumps_ahead_and_falls_silent_does_not_fill_the_memory():
+    times, acc, gyro = recording(120)
+    windower = Windower()
+    windower.push(times[:500], acc[:500], gyro[:500])
+    windower.push_rotation(times[500:501] + 80_000, gyro[500:501])
+    for low in range(500, len(times), 500):
+        part = slice(low, low + 500)
+        windower.push_acceleration(times[part], acc[part])
+        assert len(windower._acc.positions) < 6 * WINDOW
+    assert windower.refused["behind"] > 5000
+    # When it comes back with the right time, so do the windows.
+    more = np.arange(6000, 7000) / 50 + START
+    assert len(windower.push(more, acc[:1000] + 0.001, gyro[:1000])) > 10
+
+
+def test_samples_that_are_dated_in_batches_are_no_50_hz():
+    """Four samples, all dated when their buffer was emptied: enough of them, but nobody knows when they were taken."""
+    _, acc, gyro = recording(20)
+    batch, place = np.divmod(np.arange(len(acc)), 4)
+    windows, windower = run(START + 0.057 * batch + 0.001 * place, acc, gyro)
+    assert not windows
+    assert windower.dropped["sparse"] >= 9
+
+
 def test_a_sensor_that_falls_silent_is_noticed_and_memory_stays_bounded():
     times, acc, gyro = recording(120)
     windower = Windower()
