@@ -12,8 +12,11 @@ from edge_agent.sources.lines import LONGEST, TOO_LONG, LineSource
 from edge_agent.sources.tally import Tally
 
 _DEEPEST = 8
+# Characters of all paths of an object. Each value repeats the names above it, so that a short text with one long name
+# and a long list under it would fill the memory. Real records have a few kilobytes of them.
+LONGEST_PATHS = 4 * 2**20
 _CHUNK = 65536
-_NO_OBJECT = "lines not used: not a JSON object with values"
+_NO_OBJECT = f"lines not used: not a JSON object with values, or their paths have over {LONGEST_PATHS} characters"
 
 
 def values_of(text: bytes | bytearray | str) -> dict[str, Any]:
@@ -27,19 +30,27 @@ def values_of(text: bytes | bytearray | str) -> dict[str, Any]:
     if not any(isinstance(value, dict | list) for value in found.values()):
         return found
     flat: dict[str, Any] = {}
-    _flatten(found, "", flat, _DEEPEST)
-    return flat
+    return flat if _flatten(found, "", flat, _DEEPEST, LONGEST_PATHS) >= 0 else {}
 
 
-def _flatten(value: Any, path: str, flat: dict[str, Any], depth: int) -> None:
+def _flatten(value: Any, path: str, flat: dict[str, Any], depth: int, left: int) -> int:
+    """Put the values under their paths, which have `left` characters; returns how many remain, below 0 if too few."""
+    left -= len(path)
+    if left < 0:
+        return left
     if isinstance(value, dict) and depth:
         for key, entry in value.items():
-            _flatten(entry, f"{path}.{key}" if path else key, flat, depth - 1)
+            left = _flatten(entry, f"{path}.{key}" if path else key, flat, depth - 1, left)
+            if left < 0:
+                break
     elif isinstance(value, list) and depth:
         for index, entry in enumerate(value):
-            _flatten(entry, f"{path}.{index}", flat, depth - 1)
+            left = _flatten(entry, f"{path}.{index}", flat, depth - 1, left)
+            if left < 0:
+                break
     else:
         flat[path] = value
+    return left
 
 
 def open_jsonl(rest: str, options: Options) -> Source:

@@ -21,11 +21,13 @@ from edge_agent.connection import Connection
 from edge_agent.errors import SourceError
 from edge_agent.sources.base import Options, Position, Record
 from edge_agent.sources.jsonl import values_of
+from edge_agent.sources.lines import LONGEST
 from edge_agent.sources.tally import Tally
 
 QUEUE = 10_000  # readings that wait; more means that the device is too slow for its sensors
 REMEMBERED = 1024  # identities of past readings
 _FLOOD = "readings dropped: this device is too slow for its sensors"
+_TOO_LONG = f"readings not used: longer than {LONGEST} bytes; let each message be one reading"
 
 
 def check_topic(name: str, topic: str) -> None:
@@ -66,7 +68,10 @@ class SensorTopic:
     def _take(self, message: MQTTMessage) -> None:
         if message.retain or message.dup:
             return
-        values = values_of(message.payload)
+        size = len(message.payload)
+        if size > LONGEST:
+            self._tally.add(_TOO_LONG, where=f"the last one has {size} bytes")
+        values = values_of(message.payload) if size <= LONGEST else {}
         cursor = None
         if self._record_id is not None:
             identity = zlib.crc32(f"{message.topic}\0{values.get(self._record_id)!r}".encode())
