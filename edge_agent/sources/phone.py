@@ -22,11 +22,35 @@ from edge_agent.sources.tally import Tally
 PATIENCE = 2.0  # seconds for which a message that was overtaken is waited for ...
 HELD = 8  # ... or until so many have come after it
 LARGEST = 2**20  # bytes of a message
+MOST_DIGITS = 40  # of a whole number: Python refuses to read 4301, and with them the whole message
+LAST_NUMBER = 2**53  # of a message: more than any session can count
 SILENCE = 60.0  # seconds after which another phone may take over
 
 TWICE = "messages dropped: they came twice, or too late"
+TOO_LARGE = f"messages dropped: larger than {LARGEST} bytes; send smaller batches more often (a setting of the app)"
+UNREADABLE = "messages dropped: not JSON of Sensor Logger"
 OTHER = "messages dropped: they are of another phone; give each phone its own topic or address"
 _ORDINARY = {ASIDE: 10**18}  # every Android phone does this all the time
+
+
+def _parse(raw: bytes) -> tuple[Any, Any, int | None, list[Any]] | None:
+    """Device, session, number and payload of a message; None if it is none.
+
+    No byte and no number in a value makes it unreadable: a strange value costs its own reading, not its neighbours.
+    """
+    try:
+        message = json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_whole, strict=False)
+        device, session, number = (message.get(key) for key in ("deviceId", "sessionId", "messageId"))
+        payload = message["payload"]
+        hash((device, session))
+    except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        return None
+    numbered = number is None or (type(number) is int and 0 <= number < LAST_NUMBER)
+    return (device, session, number, payload) if numbered and isinstance(payload, list) else None
+
+
+def _whole(digits: str) -> int | float:
+    return int(digits) if len(digits) <= MOST_DIGITS else float(digits)
 
 
 class Phone:
@@ -48,16 +72,13 @@ class Phone:
     def take(self, raw: bytes, now: float) -> bool:
         """Take a message; false if it is none."""
         if len(raw) > LARGEST:
+            self.tally.add(TOO_LARGE, where=f"the last one has {len(raw)} bytes")
             return False
-        try:
-            message = json.loads(raw)
-            payload = message["payload"]
-            session, device, number = (message.get(key) for key in ("sessionId", "deviceId", "messageId"))
-            hash((session, device))
-        except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
+        message = _parse(raw)
+        if message is None:
+            self.tally.add(UNREADABLE)
             return False
-        if not isinstance(payload, list) or not (number is None or (type(number) is int and number >= 0)):
-            return False
+        device, session, number, payload = message
         found = readings(payload, self._clock(), self.tally)
         if not found and (device, session) != self._session:
             return True  # the button "test", or other sensors; if in a session, its number counts all the same

@@ -23,7 +23,6 @@ from edge_agent.sources.phone import Phone
 from edge_agent.sources.signals import Samples, SignalSource, ranges
 
 AT_ONCE = 16  # messages for one look
-UNREADABLE = "messages dropped: not JSON of Sensor Logger"
 
 
 class Transport(Protocol):
@@ -67,10 +66,7 @@ class PhoneReader:
         """Nothing to go back to."""
 
     def _take(self, raw: bytes) -> bool:
-        understood = self.phone.take(raw, time.monotonic())
-        if not understood:
-            self.phone.tally.add(UNREADABLE)
-        return understood
+        return self.phone.take(raw, time.monotonic())
 
     def read(self) -> list[Samples]:
         """What has arrived."""

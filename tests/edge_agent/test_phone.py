@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from edge_agent.sources.phone import HELD, OTHER, PATIENCE, SILENCE, TWICE, Phone
-from tests.edge_agent.motion import recording
-from tests.edge_agent.phones import messages, records_of
+from edge_agent.sources.phone import HELD, LARGEST, OTHER, PATIENCE, SILENCE, TOO_LARGE, TWICE, UNREADABLE, Phone
+from tests.edge_agent.motion import BEGIN, recording
+from tests.edge_agent.phones import entry, messages, records_of
 from tests.edge_agent.test_signals import ordinals
 
 
@@ -116,10 +116,38 @@ def test_another_recording_and_another_phone():
     "raw",
     [b"", b"{", b"[1]", b"null", b'{"payload": 3}', b'{"payload": [], "messageId": "x"}', b'{"messageId": 3}',
      b'{"payload": [], "messageId": -1}', b'{"payload": [], "sessionId": []}', b"\xff", b"[" * 50_000,
-     b" " * 2_000_000 + b'{"payload": []}'],
+     b'{"payload": [], "messageId": 9007199254740992}', b'{"payload": [], "messageId": ' + b"9" * 5000 + b"}"],
 )  # fmt: skip
-def test_what_is_no_message_is_refused(raw):
-    assert not Phone("test").take(raw, 0.0)
+def test_what_is_no_message_is_refused_and_counted(raw):
+    phone = Phone("test")
+    assert not phone.take(raw, 0.0)
+    assert phone.tally.counts == {UNREADABLE: 1}
+
+
+def test_a_message_that_is_too_large_is_refused_for_that_reason(caplog):
+    phone = Phone("test")
+    assert not phone.take(b'{"payload": []}' + b" " * LARGEST, 0.0)
+    assert phone.tally.counts == {TOO_LARGE: 1}
+    assert "send smaller batches" in caplog.text
+    assert "1048591 bytes" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "strange", [b"9" * 5000, b"-" + b"9" * 5000, b"1e999", b'"\xff\xfe"', b'"\x00\n"', b'"\\ud800"']
+)
+@pytest.mark.parametrize("key", ["x", "time", "name"])
+def test_a_strange_value_costs_its_own_reading_alone(strange, key):
+    """One reading may change two records, whatever is in it."""
+    good = [entry("gyroscope", BEGIN + k / 50, (1, 2, 3)) for k in range(3)]
+    changed = good[1] if key != "x" else good[1]["values"]
+    changed[key] = "HERE"
+    raw = json.dumps({"messageId": 0, "payload": good}).encode().replace(b'"HERE"', strange)
+    phone = Phone("test")
+    assert phone.take(raw, 0.0)
+    (samples,) = phone.samples(0.0)
+    kept = [0, 1, 2] if key == "x" else [0, 2]  # without a number it keeps its place in time
+    np.testing.assert_array_equal(samples.times, [good[k]["time"] / 1e9 for k in kept])
+    assert np.isfinite(samples.gyro).all(axis=1).tolist() == [k != 1 for k in kept]
 
 
 JUNK = st.recursive(
