@@ -13,6 +13,7 @@ import math
 import time
 from collections import deque
 from collections.abc import Callable
+from statistics import median_low
 from typing import Any
 
 from edge_agent.sources.phone_readings import ASIDE, Motion, Reading, readings
@@ -24,11 +25,15 @@ HELD = 8  # ... or until so many have come after it
 LARGEST = 2**20  # bytes of a message
 MOST_DIGITS = 40  # of a whole number: Python refuses to read 4301, and with them the whole message
 LAST_NUMBER = 2**53  # of a message: more than any session can count
-SILENCE = 60.0  # seconds after which another phone may take over
+SILENCE = 60.0  # seconds after which another phone, or a session with earlier times, may take over
 
 TWICE = "messages dropped: they came twice, or too late"
 TOO_LARGE = f"messages dropped: larger than {LARGEST} bytes; send smaller batches more often (a setting of the app)"
 UNREADABLE = "messages dropped: not JSON of Sensor Logger"
+LATE = (
+    "messages dropped: of another session, with times before those of the one that is running (they are too late, or "
+    f"the phone's clock was set back: then they are taken once the other one was silent for {SILENCE:.0f} s)"
+)
 OTHER = "messages dropped: they are of another phone; give each phone its own topic or address"
 _ORDINARY = {ASIDE: 10**18}  # every Android phone does this all the time
 
@@ -53,6 +58,11 @@ def _whole(digits: str) -> int | float:
     return int(digits) if len(digits) <= MOST_DIGITS else float(digits)
 
 
+def _middle(found: list[Reading]) -> int:
+    """The median of the times. By the first or the last one a single stray reading could decide about a session."""
+    return median_low(moment for _, moment, _ in found)
+
+
 class Phone:
     """Takes the messages of one phone in any order, gives its samples in order. clock: seconds since the epoch."""
 
@@ -61,6 +71,7 @@ class Phone:
         self._clock = clock
         self._device: Any = None
         self._heard = -math.inf
+        self._reached = 0  # the middle of the session's latest message
         self._session: Any = None
         self._past: deque[Any] = deque(maxlen=8)  # sessions that are over
         self._next = 0
@@ -89,8 +100,15 @@ class Phone:
             self.tally.add(TWICE)
             return True
         if (device, session) != self._session:
+            # Whoever starts in mid-session knows none of those before: a straggler of theirs must not end this one. But
+            # after a clock was set back a new session has earlier times as well, so only while this one is heard.
+            if now < self._heard + SILENCE and _middle(found) < self._reached:
+                self.tally.add(LATE)
+                return True
             self._begin((device, session), now)
-        self._device, self._heard = device, now if found else self._heard
+        self._device = device
+        if found:
+            self._heard, self._reached = now, _middle(found)
         if number is None:
             self._samples += self._motion.samples(found, now)
         elif number in self._held or number < self._next:
