@@ -2,6 +2,9 @@
 
 Whoever is slow, or says nothing, has ten seconds for a whole request and holds up nobody else; if too many are
 connected, the one that has been there longest goes. Bodies are bounded, and each answer ends its connection.
+
+Requests that are refused are counted, and said in the owner's log: an address mistyped in the app must not look like
+silence. The one that asked learns nothing but the status: the path may be all that keeps strangers out.
 """
 
 from __future__ import annotations
@@ -16,12 +19,27 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from edge_agent.errors import SourceError
+from edge_agent.sources.tally import Tally
 
 LARGEST_HEAD, LARGEST_BODY = 16 * 1024, 2**20  # bytes; a second of a fast phone is 0.2 MB
 CLIENTS = 8
 SECONDS = 10.0  # for one request
 LINGER = 2.0  # seconds in which an answer may be read, although not everything that was sent was wanted
+SHOWN = 40  # characters of what a stranger sent, in the log
 _CHUNK = 65536
+
+REFUSED = {  # nothing that a stranger sent is in these texts, so that there are no more of them
+    HTTPStatus.BAD_REQUEST: "requests refused: not HTTP/1; the address in the app must begin with http://, not https://",
+    HTTPStatus.NOT_FOUND: "requests refused: they are for another path",
+    HTTPStatus.METHOD_NOT_ALLOWED: "requests refused: not a POST, as the app sends it",
+    HTTPStatus.UNSUPPORTED_MEDIA_TYPE: "requests refused: not application/json, as the app sends it",
+    HTTPStatus.LENGTH_REQUIRED: "requests refused: without a Content-Length; whatever is in between must pass it on",
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: (
+        f"requests refused: larger than {LARGEST_BODY} bytes; send smaller batches more often (a setting of the app)"
+    ),
+    HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE: f"requests refused: a head of more than {LARGEST_HEAD} bytes",
+    HTTPStatus.REQUEST_TIMEOUT: f"requests given up: not complete within {SECONDS:.0f} s; is the network too slow?",
+}
 
 
 @dataclass
@@ -35,11 +53,11 @@ class _Client:
 
 
 class Listener:
-    """Listens at an address; `take` gets each body and says whether it was understood."""
+    """Listens at an address; `take` gets each body and says whether it was understood, `tally` counts the others."""
 
-    def __init__(self, url: str, take: Callable[[bytes], bool]) -> None:
+    def __init__(self, url: str, take: Callable[[bytes], bool], tally: Tally) -> None:
         host, port, self._path = _parts(url)
-        self._take, self._clients = take, dict[int, _Client]()
+        self._take, self._tally, self._clients = take, tally, dict[int, _Client]()
         try:
             family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
             self._socket = socket.socket(family, kind, protocol)
@@ -79,7 +97,7 @@ class Listener:
         now = time.monotonic()
         for client in [client for client in self._clients.values() if now >= client.deadline]:
             if not client.answered:
-                self._answer(client, HTTPStatus.REQUEST_TIMEOUT)
+                self._refuse(client, HTTPStatus.REQUEST_TIMEOUT)
             self._drop(client)
 
     def _accept(self) -> None:
@@ -120,13 +138,13 @@ class Listener:
         end = client.data.find(b"\r\n\r\n")
         if end < 0 or end > LARGEST_HEAD:
             if len(client.data) > LARGEST_HEAD:
-                self._answer(client, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+                self._refuse(client, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
             return
         first, *lines = client.data[:end].decode("latin-1").split("\r\n")
         headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
-        status = self._objection(first.split(" "), headers)
-        if status is not None:
-            self._answer(client, status)
+        objection = self._objection(first.split(" "), headers)
+        if objection is not None:
+            self._refuse(client, *objection)
             return
         client.body = end + 4
         client.length = client.body + int(headers["content-length"])
@@ -134,19 +152,27 @@ class Listener:
             with suppress(OSError):
                 client.socket.send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
-    def _objection(self, request: list[str], headers: dict[str, str]) -> HTTPStatus | None:
+    def _objection(self, request: list[str], headers: dict[str, str]) -> tuple[HTTPStatus, str] | None:
+        """Why a request is not taken, and what the owner should know about it."""
         if len(request) != 3 or not request[2].startswith("HTTP/1."):
-            return HTTPStatus.BAD_REQUEST
-        if request[1].partition("?")[0] != self._path:
-            return HTTPStatus.NOT_FOUND
+            return HTTPStatus.BAD_REQUEST, ""
+        path = request[1].partition("?")[0]
+        if path != self._path:
+            return HTTPStatus.NOT_FOUND, f"the last one for {_shown(path)}; the app must push to {self._path!r}"
         if request[0] != "POST":
-            return HTTPStatus.METHOD_NOT_ALLOWED
-        if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
-            return HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+            return HTTPStatus.METHOD_NOT_ALLOWED, f"the last one is a {_shown(request[0])}"
+        kind = headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the last one is {_shown(kind)}"
         length = headers.get("content-length", "")
         if "transfer-encoding" in headers or not (length.isascii() and length.isdigit() and len(length) < 16):
-            return HTTPStatus.LENGTH_REQUIRED
-        return HTTPStatus.REQUEST_ENTITY_TOO_LARGE if int(length) > LARGEST_BODY else None
+            return HTTPStatus.LENGTH_REQUIRED, ""
+        size = int(length)
+        return (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the last one has {size} bytes") if size > LARGEST_BODY else None
+
+    def _refuse(self, client: _Client, status: HTTPStatus, where: str = "") -> None:
+        self._tally.add(REFUSED[status], where=where)
+        self._answer(client, status)
 
     def _answer(self, client: _Client, status: HTTPStatus) -> None:
         """Answer, then wait for the other side to hang up: closing on unread bytes would take the answer along."""
@@ -168,6 +194,11 @@ class Listener:
             self._drop(client)
         self._epoll.close()
         self._socket.close()
+
+
+def _shown(text: str) -> str:
+    """A stranger's text for the log: short, on one line, and no more than ASCII."""
+    return ascii(text if len(text) <= SHOWN else f"{text[:SHOWN]}...")
 
 
 def _parts(url: str) -> tuple[str, int, str]:

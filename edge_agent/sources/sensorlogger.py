@@ -21,6 +21,7 @@ from edge_agent.sources.http import Listener
 from edge_agent.sources.mqtt import check_topic
 from edge_agent.sources.phone import Phone
 from edge_agent.sources.signals import Samples, SignalSource, ranges
+from edge_agent.sources.tally import Tally
 
 AT_ONCE = 16  # messages for one look
 
@@ -46,9 +47,10 @@ def open_sensorlogger(rest: str, options: Options) -> SignalSource:
     name = f"sensorlogger:{rest}"
     scales = ranges(name, options)
     if rest.startswith("mqtt:"):
-        return SignalSource(PhoneReader(name, lambda take: Topic(rest.removeprefix("mqtt:"), options, take)), *scales)
+        topic = rest.removeprefix("mqtt:")
+        return SignalSource(PhoneReader(name, lambda take, _: Topic(topic, options, take)), *scales)
     if rest.startswith(("http:", "https:")):
-        return SignalSource(PhoneReader(name, lambda take: Listener(rest, take)), *scales)
+        return SignalSource(PhoneReader(name, lambda take, tally: Listener(rest, take, tally)), *scales)
     raise SourceError(f"source {name}: write sensorlogger:mqtt:TOPIC or sensorlogger:http://HOST:PORT/PATH")
 
 
@@ -57,10 +59,10 @@ class PhoneReader:
 
     replayable = ended = False
 
-    def __init__(self, name: str, connect: Callable[[Callable[[bytes], bool]], Transport]) -> None:
+    def __init__(self, name: str, connect: Callable[[Callable[[bytes], bool], Tally], Transport]) -> None:
         self.name = name
         self.phone = Phone(name)
-        self._transport = connect(self._take)
+        self._transport = connect(self._take, self.phone.tally)
 
     def start(self, cursor: Any) -> None:
         """Nothing to go back to."""

@@ -5,13 +5,15 @@ from __future__ import annotations
 import socket
 import time
 from contextlib import closing
+from http import HTTPStatus
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import edge_agent.sources.http as http_module
-from edge_agent.sources.http import LARGEST_BODY, Listener
+from edge_agent.sources.http import LARGEST_BODY, REFUSED, SHOWN, Listener
+from edge_agent.sources.tally import Tally
 from tests.edge_agent.motion import until
 
 
@@ -23,8 +25,9 @@ def listener():
         bodies.append(body)
         return body.startswith(b"{")
 
-    with closing(Listener("http://127.0.0.1:0/secret/data", take)) as found:
-        found.bodies = bodies
+    tally = Tally("phone")
+    with closing(Listener("http://127.0.0.1:0/secret/data", take, tally)) as found:
+        found.bodies, found.tally = bodies, tally
         yield found
 
 
@@ -91,6 +94,38 @@ def test_each_request_gets_a_clear_answer(listener, data, status):
     if status == 200:
         assert talk(listener, request(more="Expect: 100-continue\r\n")).endswith(b"OK\n")
         assert len(listener.bodies) == 2
+    refused = {} if listener.bodies else {REFUSED[HTTPStatus(status)]: 1}  # whoever takes bodies counts them
+    assert listener.tally.counts == refused
+
+
+def test_a_wrong_path_is_told_to_the_owner_and_to_nobody_else(listener, caplog):
+    for k in range(1, 5):
+        answer = talk(listener, request(path=f"/data?try={k}"))
+        assert b"secret" not in answer
+        assert b"/data" not in answer
+    said = [record.getMessage() for record in caplog.records]
+    assert [text.partition(" requests")[0] for text in said] == ["phone: 1", "phone: 2", "phone: 4"]
+    assert all("for '/data'; the app must push to '/secret/data'" in text for text in said)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        request(path="/" + "y" * 5000),
+        request(path="/\x1b[2J\xff\t" + "y" * 100),
+        request(kind="text/" + "y" * 5000),
+        request(method="y" * 5000),
+    ],
+)
+def test_what_strangers_send_is_shown_in_part_and_makes_no_new_kind(listener, caplog, data):
+    for more in (b"", b"z", b"zz"):
+        talk(listener, data.replace(b"y" * 90, b"y" * 90 + more))
+    assert len(listener.tally.counts) == 1
+    assert set(listener.tally.counts) <= set(REFUSED.values())
+    for record in caplog.records:
+        assert record.getMessage().isascii()
+        assert record.getMessage().isprintable()
+        assert record.getMessage().count("y") <= SHOWN + 5
 
 
 def test_a_request_may_come_byte_by_byte_while_others_say_nothing(listener):
@@ -118,6 +153,7 @@ def test_whoever_takes_too_long_goes(listener, monkeypatch):
         assert listener.delay() <= 0.05
         until(lambda: not listener.step() and not listener._clients)
         assert client.recv(100).startswith(b"HTTP/1.1 408")
+    assert listener.tally.counts == {REFUSED[HTTPStatus.REQUEST_TIMEOUT]: 1}
     assert listener.delay() > 60
     assert not listener.bodies
 

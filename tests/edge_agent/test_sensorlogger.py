@@ -6,6 +6,8 @@ import json
 import socket
 import subprocess
 import threading
+from contextlib import closing
+from types import SimpleNamespace
 from urllib.parse import urlsplit
 
 import paho.mqtt.client as mqtt
@@ -17,10 +19,12 @@ from edge_agent.connection import Broker
 from edge_agent.errors import SourceError
 from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
+from edge_agent.sources.phone import LARGEST
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.motion import OPTIONS, raw_task, recording, until
 from tests.edge_agent.phones import messages
 from tests.edge_agent.processes import command, end
+from tests.edge_agent.test_http import request, talk
 
 
 @pytest.mark.parametrize(
@@ -47,6 +51,23 @@ def test_the_full_scale_of_a_phone_must_be_given():
             open_source(address, Options(broker=Broker("127.0.0.1", 9)))
     with pytest.raises(SourceError, match="--source-broker"):
         open_source("sensorlogger:mqtt:phone", OPTIONS)
+
+
+def test_a_mistyped_path_is_in_the_log_of_the_source(caplog):
+    with closing(open_source("sensorlogger:http://127.0.0.1:0/data", OPTIONS)) as source:
+        assert b" 404 " in talk(source._reader._transport, request(path="/date"))
+        assert source.poll(1) == []
+    assert "sensorlogger:http://127.0.0.1:0/data: 1 requests refused" in caplog.text
+    assert "the last one for '/date'; the app must push to '/data'" in caplog.text
+
+
+def test_a_message_over_mqtt_that_is_too_large_is_dropped_for_that_reason(caplog):
+    options = Options(acc_range=8.0, gyro_range=35.0, broker=Broker("127.0.0.1", 9))
+    with closing(open_source("sensorlogger:mqtt:phone", options)) as source:
+        large = SimpleNamespace(retain=False, dup=False, payload=b'{"payload": []}' + b" " * LARGEST)
+        source._reader._transport._message(large)
+    assert "send smaller batches" in caplog.text
+    assert "not JSON" not in caplog.text
 
 
 def publish(url, sent, stop):
