@@ -1,4 +1,7 @@
-"""What a source has lost, said in the log at 1, 2, 4, 8, ... of a kind: seen by the owner, and no flood."""
+"""What a source has lost, said in the log at 1, 2, 4, 8, ... of a kind: seen by the owner, and no flood.
+
+As long as there are no more of a kind than is ordinary, it is said once.
+"""
 
 from __future__ import annotations
 
@@ -24,6 +27,7 @@ class Tally:
             return
         count = self.counts[kind] = self.counts[kind] + more
         if count >= self._due.get(kind, 1):
-            self._due[kind] = 1 << count.bit_length()
-            level = logging.INFO if count <= self._ordinary.get(kind, 0) else logging.WARNING
+            ordinary = self._ordinary.get(kind, 0)
+            self._due[kind] = 1 << max(count, ordinary).bit_length()
+            level = logging.INFO if count <= ordinary else logging.WARNING
             log.log(level, "%s: %d %s%s", self.name, count, kind, where and f" ({where})")
