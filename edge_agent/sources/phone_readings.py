@@ -39,6 +39,7 @@ AHEAD = 86_400.0  # seconds by which a phone's clock may be ahead of this machin
 WAIT = 2.0  # seconds for which a reading waits for its gravity, or the other way round ...
 PENDING = 4096  # ... unless so many come after it
 TOGETHER = 10**8  # ns within which all sensors notice that the phone's clock has stepped back
+MISSED = 10  # blocks, 10 s at least, with one sensor and not the other: then that one is off, and not just late
 BLOCKS = 16  # for so many it is remembered that they have a total acceleration
 
 NONSENSE = "readings dropped: without a time"
@@ -46,6 +47,8 @@ UNIT = "readings dropped: dated before 2001; times must be in nanoseconds since 
 FUTURE = "readings dropped: dated more than a day ahead of this machine's clock; set both clocks by the network"
 AGAIN = "readings dropped: the same sensor has another one with the same time in the same message"
 LONELY = "readings dropped: accelerometer and gravity without the other one at the same time; switch on both in the app"
+NO_ROTATION = "sessions with 10 s of acceleration and no rotation: switch on Gyroscope in the app"
+NO_ACCELERATION = "sessions with 10 s of rotation and no acceleration: switch on Accelerometer and Gravity in the app"
 ASIDE = "readings left aside: accelerometer and gravity, where the phone gives the total acceleration (Android)"
 
 
@@ -91,9 +94,13 @@ class Motion:
         self._totals: deque[int] = deque(maxlen=BLOCKS)  # blocks with a total acceleration
         # time -> values and arrival; in order of arrival, which no reading can change for another one
         self._pending: dict[str, dict[int, tuple[Vector, float]]] = {BODY: {}, GRAVITY: {}}
+        self._turns: set[bool] = set()  # whether the readings of the latest message are rotations: yes, no, or both
+        self._alone: set[int] = set()  # blocks with one of them, since the other one was there
+        self._missed = False
 
     def samples(self, message: list[Reading], now: float) -> list[Samples]:
         """What a message completes."""
+        self._look_for_both(message)
         blocks = dict.fromkeys(moment // BLOCK for name, moment, _ in message if name == TOTAL)
         with_total = {*self._totals, *blocks}
         self._totals.extend(block for block in blocks if block not in self._totals)
@@ -111,6 +118,22 @@ class Motion:
     def end(self) -> None:
         """Nothing more will come."""
         self._give_up(np.inf, 0)
+
+    def _look_for_both(self, message: list[Reading]) -> None:
+        """Say, once, which sensor is off in the app: the windows would only tell that samples are missing.
+
+        By whole messages, because in one of them a sensor may follow the other.
+        """
+        turns = {name == ROTATION for name, _, _ in message}
+        if self._missed or not turns:
+            return
+        if turns != self._turns:
+            self._turns, self._alone = turns, set()
+        if len(turns) == 1:
+            self._alone.update(moment // BLOCK for _, moment, _ in message)
+            if len(self._alone) >= MISSED:
+                self._missed = True
+                self._tally.add(NO_ACCELERATION if True in turns else NO_ROTATION)
 
     def _sum(self, name: str, moment: int, vector: Vector, now: float) -> Vector | None:
         """With the reading of the same time: one of a neighbour in time would put one sample into more windows."""
