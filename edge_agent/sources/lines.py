@@ -7,6 +7,8 @@ that a damaged one costs itself alone.
 
 from __future__ import annotations
 
+import logging
+import os
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +17,7 @@ from edge_agent.errors import SourceError
 from edge_agent.sources.base import Position
 from edge_agent.sources.tally import Tally
 
+log = logging.getLogger("fsir.source")
 LONGEST = 4 * 2**20  # bytes of one record
 FOLLOW_SECONDS = 1.0  # between two looks at the end of a file that grows
 TOO_LONG = f"lines not used: longer than {LONGEST} bytes"
@@ -26,9 +29,11 @@ class LineFile:
     """Reads complete lines, without waiting and with bounded memory."""
 
     def __init__(self, path: str, follow: bool) -> None:
-        self.path = Path(path).resolve()
+        self._given, self.path = Path(path), Path(path).resolve()
         self.follow = follow
         self.ended = self._at_end = False
+        self._torn = False  # behind the beginning of a line that was a record: what is left of it is none
+        self._told = self._cut = False  # that somebody else has the file's place; that it has lost its end
         self._long: tuple[int, int] | None = None  # inside a line that is too long: its start, its checksum so far
         try:
             self._file = self.path.open("rb")
@@ -38,7 +43,7 @@ class LineFile:
     def rewind(self) -> None:
         """Go on at the beginning."""
         self._file.seek(0)
-        self._long, self.ended = None, False
+        self._long, self._torn, self.ended = None, False, False
 
     def header(self) -> bytes | None:
         """The first line, if it is there yet; reading goes on behind it."""
@@ -61,15 +66,16 @@ class LineFile:
                 f"{self.path} is not the file that was read before: records could be counted twice. Bring the old one "
                 "back, or put new records into a file with another name"
             )
-        while not chunk.endswith(b"\n") and (chunk := self._file.readline(_CHUNK)):
-            pass  # the last line was not complete when it was read: its rest is no record of its own
+        self._torn = not chunk.endswith(b"\n")  # it was not complete when it was read, and may not be yet
 
     def read(self, limit: int) -> list[tuple[bytes, Cursor]]:
         """Up to `limit` lines that are there now; one that is too long has its place in the file, but no text."""
         found: list[tuple[bytes, Cursor]] = []
-        if self.ended:
+        if self.ended or self._cut:
             return found  # what is added now belongs to the next start, or to a line that was taken as it was
         self._at_end, taken = False, 0
+        while self._torn and (text := self._file.readline(_CHUNK)):
+            self._torn = not text.endswith(b"\n")
         while len(found) < limit and taken < LONGEST:
             start = self._file.tell()
             text = self._file.readline(LONGEST)
@@ -85,10 +91,28 @@ class LineFile:
             elif not text or (self.follow and not text.endswith(b"\n")):  # half a line: its end is still being written
                 self._file.seek(start)
                 self._at_end, self.ended = True, not self.follow
+                self._look(start)
                 break
             elif text.strip():
                 found.append((text, (start, start + len(text), zlib.crc32(text))))
         return found
+
+    def _look(self, at: int) -> None:
+        """Say once if whoever writes has turned to another file, or begun this one anew: nobody would notice."""
+        if not self.follow or self._told:
+            return
+        ours = os.fstat(self._file.fileno())
+        self._cut = ours.st_size < at
+        try:
+            self._told = self._cut or not os.path.samestat(ours, os.stat(self._given))
+        except OSError:
+            self._told = True
+        if self._told:
+            log.warning(
+                "%s was %s while it was followed: new records are not read; restart the agent, which then checks "
+                "whether the file that is there now continues the old one", self.path,
+                "cut off" if self._cut else "replaced or deleted",
+            )  # fmt: skip
 
     def delay(self) -> float:
         """Seconds until there may be more."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -106,6 +107,62 @@ def test_a_last_line_that_was_not_complete_is_one_record_all_the_same(tmp_path):
     again.resume(found[-1].position)
     assert [(record.position.ordinal, record.x["y"]) for record in drain(again)] == [(2, "30")]
     again.close()
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+@settings(max_examples=200, deadline=None)
+@given(cuts=st.lists(st.integers(0, 200), min_size=1, max_size=4).map(sorted), stop=st.integers(0, 12))
+def test_wherever_a_first_run_ended_a_following_one_takes_whole_lines_and_each_once(tmp_path_factory, kind, cuts, stop):
+    """The first run takes half a line at the end of the file for a record: its rest, whenever it comes, is none."""
+    folder = tmp_path_factory.mktemp("torn")
+    text = write(folder, kind, [[10 + k, f"{k}.75", "x"] for k in range(12)]).read_bytes()
+    path = put(folder / f"grows.{kind}", text[: cuts[0]])
+    first = open_source(f"{kind}:{path}", Options())
+    first.resume(START)
+    known = drain(first)
+    first.close()
+    at = known[min(stop, len(known) - 1)].position if known else START
+    later = open_source(f"{kind}:{path}", Options(follow=True))
+    later.resume(at)
+    found = drain(later)
+    for low, high in pairwise([*cuts, len(text)]):
+        with path.open("ab") as file:
+            file.write(text[low:high])
+        found += drain(later)
+    later.close()
+    taken = at.ordinal + 1  # lines, the last of them maybe torn
+    assert [int(record.x["a"]) for record in found] == [10 + k for k in range(taken, 12)]
+    assert [float(record.x["b"]) for record in found] == [k + 0.75 for k in range(taken, 12)]
+    assert [record.position.ordinal for record in found] == list(range(taken, 12))
+
+
+@pytest.mark.parametrize("how", ["replaced", "deleted", "cut off", "led elsewhere"])
+def test_a_followed_file_that_loses_its_place_is_said_once_and_nothing_is_made_up(tmp_path, how, caplog):
+    path = write(tmp_path, "csv", [[k, 0.5, "x"] for k in range(9)])
+    link = tmp_path / "link.csv"
+    link.symlink_to(path)
+    source = open_source(f"csv:{link}", Options(follow=True))
+    source.resume(START)
+    assert len(drain(source)) == 9
+    assert not caplog.text
+    other = put(tmp_path / "other.csv", b"a,b,y\n7,7,z\n")
+    if how == "replaced":
+        other.replace(path)
+    elif how == "deleted":
+        path.unlink()
+    elif how == "led elsewhere":
+        link.unlink()
+        link.symlink_to(other)
+    else:
+        path.write_bytes(b"")
+    assert [source.poll(5) for _ in range(3)] == [[], [], []]
+    assert caplog.text.count("restart the agent") == 1
+    assert how.split()[0] in caplog.text or how == "led elsewhere"
+    if how == "cut off":  # grown past our place: what is there is the middle of something else
+        write(tmp_path, "csv", [[100 * k, 0.5, "another"] for k in range(40)])
+    assert source.poll(5) == []
+    assert source.delay() > 0
+    source.close()
 
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
