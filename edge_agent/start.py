@@ -19,13 +19,17 @@ from edge_agent.output import open_output
 from edge_agent.policy import Policy
 from edge_agent.run import Manner, Runner
 from edge_agent.service import ready
-from edge_agent.sources import open_source
+from edge_agent.sources import SCHEMES, open_source
 from edge_agent.sources.base import Options
 from edge_agent.state import State
 from fsir.errors import FsirError
 
 if TYPE_CHECKING:
     from edge_agent.recognition import Recognition
+
+FILES = ("csv", "jsonl", "signals")
+# Options that only some of our sources look at: given with another one, their owner would believe that they work.
+FITS = {"follow": FILES, "time_column": (*FILES, "mqtt"), "record_id": ("mqtt",)}
 
 
 def start(args: argparse.Namespace) -> int:
@@ -39,6 +43,7 @@ def start(args: argparse.Namespace) -> int:
             f"--source {args.source}: raw signals do not belong on the federation's broker; give the broker of your "
             "own to which the phone sends: --source-broker mqtts://HOST"
         )
+    _check_options(args)
     if args.speed is not None and (args.time_column is None or not args.speed > 0):
         raise SourceError(f"--speed {args.speed}: it must be above 0, and needs --time-column")
     policy = Policy() if args.policy is None else Policy.load(args.policy)
@@ -63,6 +68,14 @@ def start(args: argparse.Namespace) -> int:
         manner = Manner(args.once, args.save_every)
         recognition = None if recognition_of is None else recognition_of(state, agents)
         return Runner(agents, state, broker, source, output, manner, labelling, recognition).run()
+
+
+def _check_options(args: argparse.Namespace) -> None:
+    scheme = args.source.partition(":")[0]
+    for option, schemes in FITS.items():
+        if getattr(args, option) and scheme in SCHEMES and scheme not in schemes:
+            flag, names = option.replace("_", "-"), " and ".join(f"{name}:" for name in schemes)
+            raise SourceError(f"--{flag} means nothing to --source {args.source}: it goes with {names}; leave it out")
 
 
 def _label_topic(args: argparse.Namespace) -> str | None:

@@ -7,10 +7,14 @@ behind it: such texts are not read, and the log says so.
 from __future__ import annotations
 
 import csv
+import logging
 
 from edge_agent.errors import SourceError
 from edge_agent.sources.base import Options, Position, Record
 from edge_agent.sources.lines import TOO_LONG, LineSource
+from fsir.errors import shown
+
+log = logging.getLogger("fsir.source")
 
 OTHER_LENGTH = "another number of fields than the header"
 OPEN_QUOTE = "a quoted text does not end in its line; texts with line breaks cannot be read, take them out"
@@ -26,6 +30,7 @@ class CsvFile(LineSource):
         super().__init__(rest, options.follow)
         self.columns: list[str] = []  # empty until the header is there
         self._separator = ","
+        self._time_column, self._told = options.time_column, False
 
     def resume(self, after: Position) -> None:
         """Read the header, then go on behind a record."""
@@ -42,6 +47,16 @@ class CsvFile(LineSource):
                 raise SourceError(f"{self.path}: the first line should name the columns: {_reason(error)}") from None
             if not self.columns:
                 raise SourceError(f"{self.path}: the first line should name the columns, and is empty")
+            if self._time_column not in (None, *self.columns):
+                names = ", ".join(self.columns)
+                raise SourceError(
+                    f"--time-column {self._time_column}: {self.path} has no such column, but {shown(names)}"
+                )
+        elif self.ended and not self._told:
+            self._told = True
+            log.warning(
+                "%s is empty: its first line should name the columns, and the others hold the records", self.path
+            )
 
     def _fields(self, text: str) -> list[str]:
         """The fields of one line. Strict: a quote that is not closed is an error, and not the end of a text."""

@@ -27,6 +27,10 @@ _NO_TIME = "rows skipped: no time in seconds since the epoch (or ISO 8601)"
 
 def open_recording(rest: str, options: Options) -> SignalSource:
     """The windows of a file."""
+    if options.time_column not in (None, "time"):
+        raise SourceError(
+            f"--time-column {options.time_column}: a recording has its times in the column time; name that"
+        )
     scales = ranges(f"signals:{rest}", options)
     return SignalSource(Recording(rest, options), *scales)
 

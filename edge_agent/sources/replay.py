@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from collections import deque
@@ -11,6 +12,7 @@ from typing import Any
 
 from edge_agent.sources.base import Position, Record, Source, unit_records
 
+log = logging.getLogger("fsir.source")
 JUMP = 86_400.0  # seconds between two records that nobody waits for
 
 
@@ -35,6 +37,7 @@ class Paced:
         self._waiting: deque[Record] = deque()
         self._start: tuple[float, float] | None = None  # (clock, time of the first record)
         self._last: float | None = None  # time of the record handed out last
+        self._told = False  # that a record has no time
 
     @property
     def name(self) -> str:
@@ -85,6 +88,7 @@ class Paced:
     def _until(self, record: Record) -> float:
         moment = self._moment(record)
         if moment is None:
+            self._tell(record)
             return 0.0  # a record without a time is not held back
         # A single wrong time must not hold up all that follow: over a jump the pace starts anew.
         jump = self._last is not None and abs(moment - self._last) > JUMP
@@ -92,6 +96,15 @@ class Paced:
             self._start, self._last = (self._clock(), moment), moment
         begun, first = self._start
         return begun + (moment - first) / self._speed - self._clock()
+
+    def _tell(self, record: Record) -> None:
+        """Once; a record without any values was told of by its source."""
+        if record.x and not self._told:
+            self._told = True
+            log.warning(
+                "%s: record %d has no time under %r: such records are not held back; is the --time-column right?",
+                self.name, record.position.ordinal, self._column,
+            )  # fmt: skip
 
     def fileno(self) -> int | None:
         """What to wait on, while nothing waits here."""

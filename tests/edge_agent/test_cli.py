@@ -166,6 +166,11 @@ RUN = ["run", "--broker", "mqtt://127.0.0.1:9", "--task", "t", "--device", "d", 
         ([*RUN, "--labels", "topic:a"], "does not belong on the federation's broker; give the broker of your own"),
         ([*RUN, "--labels", "press", "--source", "csv:/nowhere.csv"], "--time-column"),
         ([*RUN, "--label-delay", "-1"], "--label-delay"),
+        ([*RUN, "--source", "iio:mpu6050", "--follow"], "--follow means nothing to --source iio:mpu6050"),
+        ([*RUN, "--source", "mqtt:home/kitchen", "--follow"], "--follow means nothing"),
+        ([*RUN, "--source", "sensorlogger:http://127.0.0.1:9/x", "--time-column", "t"], "it goes with csv: and jsonl:"),
+        ([*RUN, "--record-id", "seq"], "--record-id means nothing to --source jsonl:-: it goes with mqtt:"),
+        ([*RUN, "--source", "signals:/nowhere.csv", "--time-column", "stamp"], "in the column time; name that"),
     ],
 )
 def test_mistakes_end_with_one_clear_line(arguments, reason, capsys, tmp_path, monkeypatch):

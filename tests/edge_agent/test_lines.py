@@ -213,3 +213,25 @@ def test_without_a_header_nobody_knows_the_columns(tmp_path, header, reason):
     with pytest.raises(SourceError, match=reason):
         source.resume(START)
     source.close()
+
+
+def test_a_time_column_that_is_not_there_is_refused_or_said(tmp_path, caplog):
+    path = write(tmp_path, "csv", [[1, 2, "x"]])
+    source = open_source(f"csv:{path}", Options(time_column="when"))
+    with pytest.raises(SourceError, match=r"--time-column when: .* has no such column, but 'a, b, y'"):
+        source.resume(START)
+    source.close()
+    path = write(tmp_path, "jsonl", [[1, 2, "x"], [3, 4, "x"]])  # whose lines need not have the same names
+    assert len(contents(open_source(f"jsonl:{path}", Options(time_column="when")))) == 2
+    assert caplog.text.count("has no time under 'when'") == 1
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_an_empty_table_is_said_once_unless_more_may_come(tmp_path, follow, caplog):
+    source = open_source(f"csv:{put(tmp_path / 'a.csv', b'')}", Options(follow=follow))
+    source.resume(START)
+    source.resume(START)
+    assert [source.poll(5) for _ in range(3)] == [[], [], []]
+    assert caplog.text.count("is empty: its first line should name the columns") == (not follow)
+    assert source.ended == (not follow)
+    source.close()
