@@ -42,6 +42,13 @@ example:
   fsir-agent run --broker mqtts://broker.example --ca ca.pem --username pi-7 --password-file ~/.fsir-password \\
       --task activity --device pi-7 --source jsonl:/var/log/sensor.jsonl --follow --state ~/.fsir
 """
+_EXIT_CODES = """\
+exit codes:
+  0   done, or told to stop by a signal
+  2   a mistake in the settings, or a refused login: the last line says which
+  3   the source has ended before a task had its records
+  4   a task was refused, or goes on without this device: see `fsir-agent status`
+"""
 _LABEL = """\
 Say what you are doing. The running agent labels the records of that time with it, until the next label or until it
 expires. Nothing about it leaves the device: what is learned from it is reported with noise, like everything else.
@@ -97,7 +104,9 @@ def _parser() -> argparse.ArgumentParser:
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(prog="fsir-agent", description=_ABOUT, formatter_class=layout)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    run = commands.add_parser("run", help="take part in one or more tasks", description=_RUN, formatter_class=layout)
+    run = commands.add_parser(
+        "run", help="take part in one or more tasks", description=_RUN, epilog=_EXIT_CODES, formatter_class=layout
+    )
     _add_run(run)
     check = commands.add_parser("check", help="what a task would take, and whether the policy allows it")
     check.add_argument("--task", required=True, metavar="FILE", help="the task, a TOML file")

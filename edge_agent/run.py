@@ -16,6 +16,7 @@ from paho.mqtt.client import MQTTMessage
 
 from edge_agent.agent import Agent, Phase
 from edge_agent.connection import Broker, Connection
+from edge_agent.ending import DONE, REFUSED, TOO_FEW, shortfall
 from edge_agent.errors import StorageError
 from edge_agent.labelling import Labelling
 from edge_agent.labels import NO_LABEL
@@ -34,8 +35,6 @@ HOLD = 2.0  # seconds for which a file waits until every task is known
 LONGEST_WAIT = 60.0
 ASK_AGAIN = Delays(first=15.0, longest=3600.0)  # for what the broker should have and has not sent
 DISK_SHARE = 0.02  # of the time may go into saving: a card of a small device wears out
-
-DONE, TOO_FEW = 0, 3  # exit codes
 
 
 @dataclass(frozen=True)
@@ -62,7 +61,6 @@ class Runner:
             on_up=self._up, on_down=self._down, will=self._last_will,
         )  # fmt: skip
         self._waiting: deque[Record] = deque()
-        self._learned = False
         self._up_at: float | None = None
         self._save_at = time.monotonic() + manner.checkpoint_seconds
         self._asked, self._ask_at, self._chance = 0, float("inf"), random.SystemRandom()
@@ -114,7 +112,7 @@ class Runner:
             while not self._leaving and not self._finished():
                 self._wait()
                 self._step()
-            return TOO_FEW if self._too_few() and not self._leaving else DONE
+            return self._result()
         finally:
             self._leave()
             signal.set_wakeup_fd(previous)
@@ -168,8 +166,8 @@ class Runner:
         """Learn the records whose labels are settled."""
         while self._open() and (record := self._labelling.settled()) is not None:
             for agent in self._agents:
-                if agent.learn(record) and not self._learned:
-                    self._learned = True
+                none_yet = not agent.n
+                if agent.learn(record) and none_yet and agent.n:
                     log.info("%s: first record learned", agent.name)
             if self._recognition is not None:
                 self._recognition.learn(record)
@@ -238,6 +236,14 @@ class Runner:
             return True
         return self._ended() and (settled or self._too_few())
 
+    def _result(self) -> int:
+        """The exit code, of which scripts should not have to read the log."""
+        if self._leaving:
+            return DONE
+        if self._too_few():
+            return TOO_FEW
+        return REFUSED if any(agent.reason for agent in self._agents) else DONE
+
     def _ended(self) -> bool:
         return self._source.ended and not self._waiting and not len(self._labelling)
 
@@ -252,8 +258,11 @@ class Runner:
                    for agent in learning)  # fmt: skip
 
     def _leave(self) -> None:
+        too_few = self._too_few() and not self._leaving
         for agent in self._agents:
-            if agent.phase is Phase.LEARNING:
+            if too_few and agent.phase is Phase.LEARNING:
+                log.warning("%s: %s", agent.name, shortfall(agent, self._source.replayable))
+            elif agent.phase is Phase.LEARNING:
                 log.info("%s: %d records learned so far", agent.name, agent.n)
         self._checkpoint(leaving=True)
         for agent in self._agents:

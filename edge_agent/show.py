@@ -56,7 +56,7 @@ def status(args: argparse.Namespace) -> int:
     state = State(args.state, None, read_only=True)
     tasks = [_task_status(state, pin) for pin in state.pins()]
     refused = {name: reason for name, reason in state.notes().items() if state.pinned(name) is None}
-    tasks += [{"task": name, "phase": Phase.WAITING.value, "reason": reason} for name, reason in refused.items()]
+    tasks += [{"task": name, "phase": "refused", "reason": reason} for name, reason in refused.items()]
     policy = _policy(args)
     spent = total_epsilon([cost_of(row) for row in state.ledger()], policy.delta)
     state.close()
@@ -64,7 +64,7 @@ def status(args: argparse.Namespace) -> int:
         whole = {"device": state.device, "epsilon_spent": _number(spent), "delta": policy.delta, "tasks": tasks}
         print(json.dumps(whole))
         return 0
-    print(f"device {state.device}: epsilon {spent:.4g} of {policy.epsilon:g} spent, at delta {policy.delta:g}")
+    print(f"device {state.device}: epsilon {spent:.4g} spent, at delta {policy.delta:g}; {_cap(args, policy)}")
     rows = [
         [found["task"], found["phase"], f"{found['records']} of {found['of']}" if found.get("of") else "",
          found.get("subspace") or "", found.get("reason", "")]
@@ -144,7 +144,7 @@ def ledger(args: argparse.Namespace) -> int:
         return 0
     _table(["time", "task", "stage", "mechanism", "mu", "n", "records", "source", "verdict"], map(_ledger_line, rows))
     known = f"epsilon {total:.4g}" if total < math.inf else "no bound: an unproven mechanism was used"
-    print(f"\ntogether: {known} at delta {policy.delta:g}; the owner's cap is {policy.epsilon:g}")
+    print(f"\ntogether: {known} at delta {policy.delta:g}; {_cap(args, policy)}")
     return 0
 
 
@@ -177,6 +177,13 @@ def forget(args: argparse.Namespace) -> int:
 
 def _policy(args: argparse.Namespace) -> Policy:
     return Policy() if args.policy is None else Policy.load(args.policy)
+
+
+def _cap(args: argparse.Namespace, policy: Policy) -> str:
+    """The cap; the state does not hold it, and the agent may run under another one than whoever asks has named."""
+    if args.policy is None:
+        return f"the default cap is {policy.epsilon:g} (--policy FILE for your own)"
+    return f"the owner's cap is {policy.epsilon:g}"
 
 
 def _number(value: float) -> float | None:

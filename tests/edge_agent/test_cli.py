@@ -94,13 +94,23 @@ def test_status(lived, capsys):
     assert found["epsilon_spent"] == pytest.approx(0.5, rel=1e-3)
     by_name = {entry["task"]: entry for entry in found["tasks"]}
     assert by_name["busy"]["phase"] == "learning"
+    assert by_name["greedy"]["phase"] == "refused"
     assert by_name["done"]["reports"] == {"final": "counted"}
     assert "cap is 2" in by_name["greedy"]["reason"]
 
 
+def test_a_cap_that_nobody_has_named_is_not_called_the_owners(lived, tmp_path, capsys):
+    (tmp_path / "agent.toml").write_text("epsilon = 20.0\n")
+    for command in ("status", "ledger"):
+        assert main([command, "--state", str(lived)]) == 0
+        assert "; the default cap is 2 (--policy FILE for your own)" in capsys.readouterr().out
+        assert main([command, "--state", str(lived), "--policy", str(tmp_path / "agent.toml")]) == 0
+        assert "; the owner's cap is 20\n" in capsys.readouterr().out
+
+
 def test_ledger(lived, capsys):
     assert main(["ledger", "--state", str(lived)]) == 0
-    assert "together: epsilon 0.5 at delta 1e-06; the owner's cap is 2" in capsys.readouterr().out
+    assert "together: epsilon 0.5 at delta 1e-06; " in capsys.readouterr().out
     assert main(["ledger", "--json", "--state", str(lived)]) == 0
     found = json.loads(capsys.readouterr().out)
     (row,) = found["releases"]

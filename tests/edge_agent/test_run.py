@@ -128,38 +128,6 @@ def test_several_tasks_share_one_source_and_one_ledger(mosquitto_url, tmp_path):
     assert sorted((row.task, row.first, row.last) for row in ledger(tmp_path)) == [("test", 0, 99), ("two", 0, 59)]
 
 
-def test_a_source_that_ends_too_early_is_told_and_kept(mosquitto_url, tmp_path):
-    of = task()
-    source = write_jsonl(tmp_path / "data.jsonl", of, 40)
-    with TinyAggregator(mosquitto_url, of) as server:
-        done = subprocess.run(
-            command(mosquitto_url, f"jsonl:{source}", tmp_path), capture_output=True, text=True, timeout=60
-        )
-        assert done.returncode == 3
-        assert "40" in done.stderr
-        with source.open("a") as file:
-            file.write(write_jsonl(tmp_path / "more.jsonl", of, 70).read_text())
-        done = subprocess.run(
-            command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once"), capture_output=True, text=True, timeout=60
-        )
-        assert done.returncode == 0
-        assert decode(next(iter(server.reports(DEVICE)["final"])), "report").n == 100
-
-
-def test_a_restored_card_is_refused(mosquitto_url, tmp_path):
-    of = task()
-    source = write_jsonl(tmp_path / "data.jsonl", of, 150)
-    with TinyAggregator(mosquitto_url, of) as server:
-        for _ in range(2):
-            done = subprocess.run(
-                command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once"), capture_output=True, text=True,
-                timeout=60,
-            )  # fmt: skip
-            (tmp_path / "state" / "agent.sqlite").unlink()
-        assert "did not make" in done.stderr
-        assert len(server.reports(DEVICE)["final"]) == 1
-
-
 def presences(server: TinyAggregator) -> list[bool]:
     return [decode(raw, "presence").online for about, raw in list(server.seen) if "/presence/" in about]
 
