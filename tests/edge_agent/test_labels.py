@@ -6,6 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edge_agent.labels import REMEMBERED, Event, Timeline
+from edge_agent.participation import TOLD
+from edge_agent.sources.base import Position, Record
+from tests.edge_agent.world import simulated
+from tests.fsir.tasks import task
 
 moments = st.integers(0, 15).map(float)
 events = st.builds(
@@ -50,3 +54,16 @@ def test_events_of_the_far_future_push_no_other_out():
         timeline.add(Event(1.7e12 + k, "b", 1.8e12), now=1010.0)
     timeline.add(Event(1011.0, "c", 2000.0), now=1011.0)
     assert [timeline.over(t, t) for t in (1000.0, 1005.0, 1012.0)] == ["a", "a", "c"]
+
+
+def test_labels_in_a_column_that_the_task_does_not_know_are_said_once_each_and_not_for_ever(caplog):
+    of = task()
+    agent = simulated(of)
+    for k, label in enumerate(["a", "A", "A", "", " ", None, "sitting", *(f"x{k}" for k in range(100))]):
+        agent.learn(Record(Position(k), dict.fromkeys(of.features.names, 0.5) | {"y": label}))
+    assert agent.n == 1
+    assert agent.refused == {"unknown response": 106}
+    assert caplog.text.count("label 'A': not learned, the task does not know it; known are a, b, c") == 1
+    assert len([entry for entry in caplog.records if "does not know it" in entry.message]) == TOLD
+    assert "label ''" not in caplog.text
+    assert "None" not in caplog.text
