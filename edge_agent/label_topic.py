@@ -1,7 +1,7 @@
 """`--labels topic:TOPIC`: labels as messages, from a home automation, a watch or a button on the wall.
 
-A message is `{"label": "walking", "time": 1700000000, "for": 600}` (time and duration may be missing) or just the text
-`walking`; an empty one says that the activity is not known from here on. A retained message may be days old: without a
+A message is `{"label": "active", "time": 1700000000, "for": 600}` (time and duration may be missing) or just the text
+`active`; an empty one says that the activity is not known from here on. A retained message may be days old: without a
 time it is ignored. What arrives is kept in the label file, where it survives a crash like any other label; what nobody
 could use is not, and the log says why. The broker is one of the owner's own: labels say what a person does.
 """
@@ -58,10 +58,23 @@ def event_of(payload: bytes, now: float, retained: bool = False) -> Event | None
     start = now if moment is None else _number(moment)
     if not 0 <= start <= now + AHEAD:
         raise NoLabelError("time", moment, f"send seconds since the epoch, not milliseconds; now it is {now:.0f}")
-    lasts = _number(values.get("for", EXPIRES))
-    if not 0 < lasts <= LASTS:
-        raise NoLabelError("for", values["for"], f"send seconds, above 0 and at most {LASTS:.0f} (30 days)")
-    return Event(start, str(label).strip(), start + lasts)
+    return Event(start, str(label).strip(), _until(values, start, now, retained))
+
+
+def _until(values: dict[str, Any], start: float, now: float, retained: bool) -> float:
+    """When a label expires: like the button's half an hour after it was given, wherever it began."""
+    if "for" in values:
+        lasts = _number(values["for"])
+        if not 0 < lasts <= LASTS:
+            raise NoLabelError("for", values["for"], f"send seconds, above 0 and at most {LASTS:.0f} (30 days)")
+        return start + lasts
+    # A retained one comes again with every connection: who knows when it was given? It must not live for ever.
+    until = (start if retained else max(start, now)) + EXPIRES
+    if until - start > LASTS + EXPIRES:
+        raise NoLabelError(
+            "time", values["time"], 'more than 30 days ago; say how long it lasted with "for"', "long ago"
+        )
+    return until
 
 
 def _number(value: Any) -> float:
@@ -87,7 +100,7 @@ class LabelTopic:
     def _take(self, message: MQTTMessage) -> None:
         try:
             event = event_of(bytes(message.payload), self._clock(), message.retain)
-            if event is None or event == self._last:
+            if event is None or event == self._last or (message.retain and self._has(event)):
                 return  # a retained label comes with every connection
             self._check(event.label)
             label_file.append(self._directory, event)
@@ -99,6 +112,10 @@ class LabelTopic:
                 log.warning("%s: not kept: %s", self._topic, error)
         except StorageError as error:
             log.error("%s", error)
+
+    def _has(self, event: Event) -> bool:
+        """Whether this is the label that came last; when that was counts for its expiry."""
+        return self._last is not None and (event.time, event.label) == (self._last.time, self._last.label)
 
     def _check(self, label: str) -> None:
         """Refuse what no task knows, unless there is one of which we have not heard yet."""

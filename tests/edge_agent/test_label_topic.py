@@ -24,6 +24,8 @@ from tests.fsir.tasks import task
         (b"3", Event(100.0, "3", 100.0 + EXPIRES)),
         (b"", Event(100.0, "", 100.0 + EXPIRES)),
         (b'{"label": "sitting"}', Event(100.0, "sitting", 100.0 + EXPIRES)),
+        (b'{"label": "sitting", "time": 40}', Event(40.0, "sitting", 100.0 + EXPIRES)),
+        (b'{"label": "sitting", "time": 5000}', Event(5000.0, "sitting", 5000.0 + EXPIRES)),
         (b'{"label": "sitting", "time": 40, "for": 10}', Event(40.0, "sitting", 50.0)),
         (b'{"label": "sitting", "time": 86500, "for": 2592000}', Event(86500.0, "sitting", 86500.0 + 30 * 86400)),
     ],
@@ -98,7 +100,22 @@ def test_a_label_is_kept_while_a_task_is_on_its_way_and_for_tasks_of_numbers(tmp
 def test_a_retained_message_counts_only_with_its_time():
     assert event_of(b"walking", 100.0, retained=True) is None
     timed = b'{"label": "walking", "time": 90}'
-    assert event_of(timed, 100.0, retained=True) == event_of(timed, 100.0)
+    assert event_of(timed, 100.0, retained=True) == Event(90.0, "walking", 90.0 + EXPIRES)
+
+
+def test_a_label_about_the_past_holds_when_it_arrives_and_no_connection_changes_its_expiry(tmp_path):
+    heard = Heard(tmp_path, on(task()))
+    hour_ago = b'{"label": "a", "time": %d}' % (10**9 - 3600)
+    heard.hear(hour_ago)
+    heard.hear(hour_ago, hour_ago, retain=True)
+    (line,) = (tmp_path / label_file.FILE).read_bytes().splitlines()
+    assert Event.decode(line).until == 1e9 + EXPIRES
+
+
+def test_a_label_from_long_ago_must_say_how_long_it_lasted():
+    with pytest.raises(NoLabelError, match="more than 30 days ago"):
+        event_of(b'{"label": "a", "time": 40}', 1e9)
+    assert event_of(b'{"label": "a", "time": 40, "for": 60}', 1e9) == Event(40.0, "a", 100.0)
 
 
 @given(st.binary(max_size=200))
