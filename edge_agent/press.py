@@ -1,4 +1,4 @@
-"""`fsir-agent label walking`: the button. It works while the agent runs, and while it does not."""
+"""`fsir-agent label active`: the button. It works while the agent runs, and while it does not."""
 
 from __future__ import annotations
 
@@ -13,9 +13,11 @@ from pathlib import Path
 from edge_agent import label_file
 from edge_agent.errors import SourceError
 from edge_agent.inbox import read_task
-from edge_agent.labels import EXPIRES, LASTS, NO_LABEL, Event
+from edge_agent.labels import EXPIRES, LASTS, LONGEST, NO_LABEL, Event
 from edge_agent.sources.replay import seconds_of
 from edge_agent.state import State
+from edge_agent.storage import FILE
+from fsir.errors import shown
 
 AHEAD = 60.0  # seconds by which a time may lie in the future: clocks differ
 
@@ -24,22 +26,41 @@ def label(args: argparse.Namespace) -> int:
     """Say what the owner is doing, or that it is not known from here on."""
     now = time.time()
     if (args.label is None) != args.clear:
-        raise SourceError("fsir-agent label: give either a label, for example walking, or --clear")
-    with closing(State(args.state, None, read_only=True)) as state:
-        tasks = [read_task(pin.raw, pin.name) for pin in state.pins()]
-    known = sorted({name for task in tasks for name in task.response.classes})
-    if not args.clear and args.label not in known:
-        names = ", ".join(known) or "none: no task with classes has been accepted yet"
-        raise SourceError(f"label {args.label!r}: no task of this device knows it; known are {names}")
+        raise SourceError("fsir-agent label: give either a label, for example active, or --clear")
+    known = _classes(Path(args.state))
+    if not args.clear:
+        _check(args.label, known)
     event = event_of(NO_LABEL if args.clear else args.label, now, args.since, args.at, args.lasts)
-    said = _json(event) if args.json else _words(event)  # before anything is written: whatever fails should fail here
+    said = _json(event, known) if args.json else _words(event)  # before anything is written: let it fail here
     label_file.append(Path(args.state), event)
     print(said)
+    if known is None and not args.clear and not args.json:
+        print("no task is known here yet: the label counts if the task that comes knows it")
     return 0
 
 
-def _json(event: Event) -> str:
-    return json.dumps({"label": event.label, "time": event.time, "until": event.until})
+def _classes(directory: Path) -> set[str] | None:
+    """The labels that some task of this device knows; None before the first task, when any may turn out to be one."""
+    if directory.is_dir() and not (directory / FILE).exists():
+        return None  # made for an agent that has not run yet: a recording is labelled before it is read
+    with closing(State(directory, None, read_only=True)) as state:
+        tasks = [read_task(pin.raw, pin.name) for pin in state.pins()]
+    return {name for task in tasks for name in task.response.classes} if tasks else None
+
+
+def _check(label: str, known: set[str] | None) -> None:
+    if known is not None and label not in known:
+        names = ", ".join(sorted(known)) or "none: no task with classes has been accepted"
+        raise SourceError(f"label {shown(label)}: no task of this device knows it; known are {names}")
+    if not label.strip() or len(label) > LONGEST or not label.isprintable():
+        raise SourceError(
+            f"label {shown(label)}: give a text of at most {LONGEST} characters, one of the task's classes"
+        )
+
+
+def _json(event: Event, known: set[str] | None) -> str:
+    about = {"label": event.label, "time": event.time, "until": event.until}
+    return json.dumps({**about, "known": event.label in (known or ())})
 
 
 def _words(event: Event) -> str:

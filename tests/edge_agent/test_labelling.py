@@ -235,7 +235,24 @@ def test_a_label_that_the_disk_does_not_take_is_not_reported_as_kept(state_direc
     assert (state_directory / label_file.FILE).read_bytes() == before
 
 
-def test_the_button_of_a_device_that_never_ran(tmp_path, capsys):
-    assert main(["label", "a", "--state", str(tmp_path)]) == 2
+@pytest.mark.parametrize("ran", [False, True])
+def test_before_the_first_task_any_label_may_turn_out_to_be_known(tmp_path, ran, capsys):
+    """A recording is labelled before it is read."""
+    if ran:
+        State(tmp_path, DEVICE).close()
+    where = ["--at", "1700000000", "--for", "60", "--state", str(tmp_path)]
+    assert main(["label", "sedentary", *where]) == 0
+    assert "counts if the task that comes knows it" in capsys.readouterr().out
+    assert main(["label", "sedentary", *where, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["known"] is False
+    assert read(tmp_path).timeline.over(1700000001.0, 1700000050.0) == "sedentary"
+    for nonsense in ("", " ", "x" * 201, "a\ud800"):
+        assert main(["label", nonsense, *where]) == 2
+        assert "at most 200 characters" in capsys.readouterr().err
+    assert len((tmp_path / label_file.FILE).read_bytes().splitlines()) == 2
+
+
+def test_the_button_of_a_device_that_is_not_there(tmp_path, capsys):
+    assert main(["label", "a", "--state", str(tmp_path / "typo")]) == 2
     assert "no state file" in capsys.readouterr().err
     assert not os.listdir(tmp_path)

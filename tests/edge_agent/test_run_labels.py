@@ -19,6 +19,7 @@ from edge_agent.state import State
 from fsir.decode import decode
 from fsir.plan import first_stage
 from tests.edge_agent.aggregators import TinyAggregator
+from tests.edge_agent.motion import BEGIN, raw_task, recording, write_recording
 from tests.edge_agent.processes import DEVICE, command, end, wait_for_line
 from tests.edge_agent.world import one_hot
 from tests.fsir.tasks import task
@@ -105,6 +106,23 @@ def test_without_being_asked_records_without_a_label_are_refused_as_ever(listeni
         process.stdin.flush()
         assert "--labels press" in wait_for_line(process, "there are labels")
     assert saved_counts(tmp_path) == (0, {"unknown response": 10})
+
+
+def test_a_recording_takes_the_labels_that_were_given_before_the_first_run(mosquitto_url, tmp_path):
+    path = write_recording(tmp_path / "walk.csv", *recording(30))
+    (tmp_path / "state").mkdir()
+    for label, since in (("a", 0), ("Sitting", 15)):
+        arguments = ["label", label, "--at", str(BEGIN + since), "--for", "15", "--state", str(tmp_path / "state")]
+        assert press(arguments) == 0
+    ranges = ("--acc-range", "8", "--gyro-range", "35")
+    with TinyAggregator(mosquitto_url, raw_task()):
+        arguments = command(mosquitto_url, f"signals:{path}", tmp_path, *ranges)
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 3, done.stderr
+    learned, refused = saved_counts(tmp_path)
+    assert learned >= 8
+    assert refused["unknown response"] >= 8
+    assert done.stderr.count("label 'Sitting': not learned, the task does not know it; known are a, b") == 1
 
 
 def learn_delayed_labels_with_kills(url, tmp_path, kills):
