@@ -46,6 +46,7 @@ class Broker:
     ca: str | None = None
     certificate: str | None = None
     key: str | None = field(default=None, repr=False)
+    prefix: str = ""  # of the options that say all this, for errors: `source-` if the first one is --source-broker
 
     def __str__(self) -> str:
         return f"{'mqtts' if self.tls else 'mqtt'}://{self.host}:{self.port}"
@@ -59,9 +60,10 @@ class Broker:
         except ValueError as error:
             raise ConnectionSettingsError(f"broker address: {error}; write mqtt://HOST[:PORT]") from None
         if parts.password is not None:
+            prefix = login.get("prefix", "")
             raise ConnectionSettingsError(
-                "broker address: it holds a password, which others on this machine could see; use --password-file or "
-                "the variable FSIR_PASSWORD"
+                f"broker address: it holds a password, which others on this machine could see; use --{prefix}password-"
+                f"file or the variable FSIR_{prefix.upper().replace('-', '_')}PASSWORD"
             )
         if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname or parts.path not in ("", "/") or parts.query:
             raise ConnectionSettingsError(
@@ -80,9 +82,8 @@ class Broker:
             if self.certificate is not None:
                 context.load_cert_chain(self.certificate, self.key)
         except (OSError, ssl.SSLError) as error:
-            raise ConnectionSettingsError(
-                f"certificates of {self}: {error}; check --ca, --cert and --key (PEM files)"
-            ) from None
+            flags = f"--{self.prefix}ca (a PEM file)" if self.prefix else "--ca, --cert and --key (PEM files)"
+            raise ConnectionSettingsError(f"certificates of {self}: {error}; check {flags}") from None
         context.sslsocket_class = TellingSocket
         return context
 

@@ -113,4 +113,4 @@ def _sensors(args: argparse.Namespace) -> Broker | None:
     if args.source_broker is None:
         return None
     secret = password(args.source_password_file, "FSIR_SOURCE_PASSWORD")
-    return Broker.parse(args.source_broker, password=secret, ca=args.source_ca)
+    return Broker.parse(args.source_broker, password=secret, ca=args.source_ca, prefix="source-")

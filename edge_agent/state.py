@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from edge_agent.entries import LedgerRow, OutboxRow, Pin, Progress
 from edge_agent.errors import StateError, StorageError
 from edge_agent.sources.base import START, Position
-from edge_agent.storage import Storage
+from edge_agent.storage import FILE, Storage
 
 _VERSION = 1
 _SCHEMA = """
@@ -69,6 +69,8 @@ class State:
                 about: list[tuple[Any, ...]] = [("device", self.device), ("simulated", int(self.simulated))]
                 self._db.run_many("INSERT INTO meta VALUES (?, ?)", about)
                 self._db.run(f"PRAGMA user_version = {_VERSION}")
+        elif version == 0:
+            raise StateError(f"{self._db.where}: {FILE} is not the state of an agent; give the directory of one")
         elif version != _VERSION:
             raise StateError(f"{self._db.where}: state of version {version}, this program reads {_VERSION}; update it")
         meta = dict(self._db.rows("SELECT key, value FROM meta"))

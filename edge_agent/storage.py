@@ -18,6 +18,9 @@ _WAIT = 30.0  # seconds, for someone who reads the status just now
 # would draw its noise again. What is deleted is overwritten: it may be somebody's records.
 _SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "secure_delete = ON", "cache_size = -512")
 
+_DISK = "Make room, or mend the disk; what cannot be stored does not leave this device"
+_DAMAGED = "The state is damaged, and the ledger with it: go on with a new directory under a new device name"
+
 
 class Storage:
     """One SQLite file in a directory that no other agent uses; in memory if there is no directory."""
@@ -64,9 +67,9 @@ class Storage:
         except sqlite3.IntegrityError as error:
             raise StateError(f"{self.where}: the state holds this already: {error}") from error
         except sqlite3.Error as error:
-            raise StorageError(
-                f"{self.where}: {error}; nothing leaves before it is stored. Make room, or mend the disk"
-            ) from error
+            # The class itself is not the disk, but what is on it.
+            remedy = _DAMAGED if type(error) is sqlite3.DatabaseError else _DISK
+            raise StorageError(f"{self.where}: {error}. {remedy}") from error
 
     def run(self, statement: str, *values: Any) -> None:
         """Execute a statement."""
@@ -116,10 +119,13 @@ def _open(path: Path) -> sqlite3.Connection:
 
 
 def _open_read_only(path: Path) -> sqlite3.Connection:
-    if not path.exists():
-        raise StateError(f"there is no state file {path}: has an agent run with this --state?")
-    # Open for writing all the same, where that is allowed: an agent whose disk was full, or that was killed, leaves a
-    # journal behind, and nobody can read before it has been rolled back.
-    db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=_WAIT)
-    db.execute("PRAGMA query_only = ON")
+    try:
+        if not path.exists():
+            raise StateError(f"there is no state file {path}: has an agent run with this --state?")
+        # Open for writing all the same, where that is allowed: an agent whose disk was full, or that was killed, leaves
+        # a journal behind, and nobody can read before it has been rolled back.
+        db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=_WAIT)
+        db.execute("PRAGMA query_only = ON")
+    except (OSError, sqlite3.Error) as error:
+        raise StateError(f"state file {path}: {error}; check its owner: whoever runs the agent may read it") from error
     return db

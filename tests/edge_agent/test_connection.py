@@ -14,6 +14,7 @@ from pathlib import Path
 import paho.mqtt.client as mqtt
 import pytest
 
+from edge_agent.cli import main
 from edge_agent.connection import LARGEST, Broker, Connection
 from edge_agent.errors import ConnectionSettingsError, LoginRefusedError
 from edge_agent.retry import Delays
@@ -57,6 +58,18 @@ def test_certificates_need_encryption_and_must_exist():
         Broker.parse("mqtt://host", ca="ca.pem")
     with pytest.raises(ConnectionSettingsError, match="--ca"):
         Broker.parse("mqtts://host", ca="nowhere.pem").context()
+
+
+def test_mistakes_name_the_options_of_the_broker_that_they_are_about(tmp_path, capsys):
+    (tmp_path / "x.jsonl").touch()
+    run = ["run", "--broker", "mqtt://127.0.0.1:9", "--task", "t", "--device", "d", "--state", str(tmp_path / "s")]
+    for source, flag in (
+        ("mqtts://127.0.0.1:9", "check --source-ca (a PEM file)"),
+        ("mqtts://me:secret@127.0.0.1:9", "use --source-password-file or the variable FSIR_SOURCE_PA"),
+    ):
+        labels = ["--labels", "topic:a", "--source-broker", source, "--source-ca", "nowhere.pem"]
+        assert main([*run, "--source", "mqtt:a", *labels]) == 2
+        assert flag in capsys.readouterr().err
 
 
 def drive(connection: Connection, condition, seconds: float = 20.0) -> None:

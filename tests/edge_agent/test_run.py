@@ -157,7 +157,7 @@ def test_a_full_disk_is_said_and_survived(mosquitto_url, tmp_path):
             text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65_000, resource.RLIM_INFINITY)),
         )  # fmt: skip
         try:
-            seen = wait_for_line(process, "nothing leaves before it is stored")
+            seen = wait_for_line(process, "does not leave this device")
             assert "report made" not in seen
             assert not server.reports(DEVICE)
             assert not ledger(tmp_path)

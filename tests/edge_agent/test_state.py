@@ -97,6 +97,22 @@ def test_files_that_are_not_a_state(tmp_path):
     (tmp_path / "newer.sqlite").rename(tmp_path / "newer" / FILE)
     with pytest.raises(StateError, match="version 99"):
         State(tmp_path / "newer", DEVICE)
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / FILE).touch()
+    with pytest.raises(StateError, match="is not the state of an agent"):
+        State(tmp_path / "empty", None, read_only=True)
+    (tmp_path / "folder" / FILE).mkdir(parents=True)
+    with pytest.raises(StateError, match="check its owner"):
+        State(tmp_path / "folder", None, read_only=True)
+
+
+def test_a_damaged_state_is_called_that_and_no_full_disk(tmp_path):
+    State(tmp_path, DEVICE).close()
+    whole = (tmp_path / FILE).read_bytes()
+    (tmp_path / FILE).write_bytes(whole[:5000])
+    with pytest.raises(StateError, match="damaged, and the ledger with it: go on with a new directory") as caught:
+        State(tmp_path, None, read_only=True)
+    assert "Make room" not in str(caught.value)
 
 
 def test_a_transaction_that_fails_leaves_nothing():
