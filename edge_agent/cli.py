@@ -18,7 +18,7 @@ and then uses the subspace that it gets back to turn each new record into a few 
   fsir-agent run --broker mqtts://host ...     take part
   fsir-agent status --state DIR                how far is it?
   fsir-agent ledger --state DIR                what have I given away so far?
-  fsir-agent label walking --state DIR         this is what I am doing now: learn it
+  fsir-agent label active --state DIR          this is what I am doing now: learn it
   fsir-agent features walk.csv ...             what would it learn from this recording?
   fsir-agent forget --state DIR                delete what was learned and not yet reported
 """
@@ -36,7 +36,7 @@ sources:
   sensorlogger:mqtt:TOPIC, sensorlogger:http://HOST:PORT/PATH    a phone of yours with the app "Sensor Logger"
   signals:FILE  a recording of both sensors: a table with time, acc_x, ..., gyro_z and, if it has one, label
 
-What the last three bring without a label waits for one: `fsir-agent label walking`. Others do so with --labels.
+What the last three bring without a label waits for one: `fsir-agent label active`. Others do so with --labels.
 
 example:
   fsir-agent run --broker mqtts://broker.example --ca ca.pem --username pi-7 --password-file ~/.fsir-password \\
@@ -53,8 +53,8 @@ _LABEL = """\
 Say what you are doing. The running agent labels the records of that time with it, until the next label or until it
 expires. Nothing about it leaves the device: what is learned from it is reported with noise, like everything else.
 
-  fsir-agent label walking --state DIR             from now on
-  fsir-agent label walking --since 20 --state DIR  from 20 seconds ago; what is learned already stays
+  fsir-agent label active --state DIR              from now on
+  fsir-agent label active --since 20 --state DIR   from 20 seconds ago; what is learned already stays
   fsir-agent label --clear --state DIR             from now on it is not known
 """
 _FEATURES = """\
