@@ -29,21 +29,23 @@ from fsir.slicing import UNKNOWN, Slicing
 
 log = logging.getLogger("fsir.labels")
 LARGEST = 4096  # bytes of a message
-MISTAKES = 50  # of different kinds, that are told
 
 
 class NoLabelError(SourceError):
-    """A message that is of no use as a label; `kind` is the same for messages with the same mistake."""
+    """A message that is of no use as a label; `kind` is the same for messages with the same mistake.
 
-    def __init__(self, field: str, value: Any, remedy: str, kind: str = "") -> None:
-        super().__init__(f"{field} {shown(value)}: {remedy}")
-        self.kind = kind or field
+    It goes into the log, so it does not quote the label: what a person does is nobody's business there.
+    """
+
+    def __init__(self, kind: str, what: str, remedy: str) -> None:
+        super().__init__(f"{what}: {remedy}")
+        self.kind = kind
 
 
 def event_of(payload: bytes, now: float, retained: bool = False) -> Event | None:
     """The event that a message means; None if it may be an old one, an error if it means none."""
     if len(payload) > LARGEST:
-        raise NoLabelError("message", payload, f"{len(payload)} bytes; send a label, at most {LARGEST} bytes")
+        raise NoLabelError("size", f"a message of {len(payload)} bytes", f"send a label, at most {LARGEST} bytes")
     text = payload.decode("utf-8", "replace").strip()
     try:
         found: Any = json.loads(text)
@@ -54,10 +56,11 @@ def event_of(payload: bytes, now: float, retained: bool = False) -> Event | None
     if moment is None and retained:
         return None
     if not isinstance(label, str | int | float) or len(str(label).strip()) > LONGEST:
-        raise NoLabelError("label", label, f"send a text of at most {LONGEST} characters")
+        raise NoLabelError("text", "no label", f"send a text of at most {LONGEST} characters")
     start = now if moment is None else _number(moment)
     if not 0 <= start <= now + AHEAD:
-        raise NoLabelError("time", moment, f"send seconds since the epoch, not milliseconds; now it is {now:.0f}")
+        remedy = f"send seconds since the epoch, not milliseconds; now it is {now:.0f}"
+        raise NoLabelError("time", f"time {shown(moment)}", remedy)
     return Event(start, str(label).strip(), _until(values, start, now, retained))
 
 
@@ -66,14 +69,14 @@ def _until(values: dict[str, Any], start: float, now: float, retained: bool) -> 
     if "for" in values:
         lasts = _number(values["for"])
         if not 0 < lasts <= LASTS:
-            raise NoLabelError("for", values["for"], f"send seconds, above 0 and at most {LASTS:.0f} (30 days)")
+            remedy = f"send seconds, above 0 and at most {LASTS:.0f} (30 days)"
+            raise NoLabelError("for", f"for {shown(values['for'])}", remedy)
         return start + lasts
     # A retained one comes again with every connection: who knows when it was given? It must not live for ever.
     until = (start if retained else max(start, now)) + EXPIRES
     if until - start > LASTS + EXPIRES:
-        raise NoLabelError(
-            "time", values["time"], 'more than 30 days ago; say how long it lasted with "for"', "long ago"
-        )
+        remedy = 'more than 30 days ago; say how long it lasted with "for"'
+        raise NoLabelError("long ago", f"time {shown(values['time'])}", remedy)
     return until
 
 
@@ -107,7 +110,7 @@ class LabelTopic:
             self._last = event
         except NoLabelError as error:
             # Once: whoever makes a mistake here makes it all day.
-            if error.kind not in self._told and len(self._told) < MISTAKES:
+            if error.kind not in self._told:
                 self._told.add(error.kind)
                 log.warning("%s: not kept: %s", self._topic, error)
         except StorageError as error:
@@ -124,5 +127,4 @@ class LabelTopic:
         responses = [agent.task.response for agent in self._agents if agent.task is not None]
         if all(Slicing(known.classes, known.cuts).slice_of(label) == UNKNOWN for known in responses):
             names = ", ".join(sorted({name for known in responses for name in known.classes})) or "none"
-            remedy = f"no task of this device knows it; known are {names}"
-            raise NoLabelError("label", label, remedy, kind=f"unknown label {label}")
+            raise NoLabelError("unknown", "a label that no task of this device knows", f"known are {names}")

@@ -21,7 +21,6 @@ from edge_agent.policy import Policy, fresh
 from edge_agent.reporting import report_bytes
 from edge_agent.sources.base import Position, Record
 from edge_agent.state import State
-from fsir.errors import shown
 from fsir.messages import LIMITS, report_id, topic
 from fsir.moments import Moments
 from fsir.noise import Noise
@@ -30,7 +29,6 @@ from fsir.slicing import UNKNOWN
 from fsir.task import Task
 
 log = logging.getLogger("fsir.agent")
-TOLD = 20  # unknown labels that are told
 
 
 class Participation:
@@ -48,7 +46,7 @@ class Participation:
         self.made = {row.stage for row in state.ledger(task.digest)}
         self._size, self._minimum = report_size(task), minimum_size(task)
         self._same = task.screening is not None and not fresh(task)
-        self._slicing, self._told = task.slicing, set[str]()
+        self._slicing, self._told = task.slicing, False
         self._check_source(pin)
         progress = state.progress(task.name)
         self.position, self._first, self._last = progress.position, progress.first, progress.last
@@ -132,19 +130,12 @@ class Participation:
         self.learner.learn_one({name: x[name] for name in self.learner.names if name in x}, y)
         if self.learner.n > before:
             self._extend(record.position.ordinal, record.position.ordinal)
-        elif self._slicing.slice_of(y) == UNKNOWN:
-            self._tell(y)
-        return True
-
-    def _tell(self, label: Any) -> None:
-        """Once for each label that the task does not know: `Walking` for `walking` is a mistake to be mended."""
-        text = shown(label)
-        if label is not None and str(label).strip() and text not in self._told and len(self._told) < TOLD:
-            self._told.add(text)
+        elif not self._told and y not in (None, "") and self._slicing.slice_of(y) == UNKNOWN:
+            # Once, and without the label, which is part of a record: `Walking` for `walking` is a mistake to be mended.
+            self._told = True
             known = ", ".join(self._slicing.labels)
-            log.warning(
-                "%s: label %s: not learned, the task does not know it; known are %s", self.task.name, text, known
-            )
+            log.warning("%s: a label that the task does not know: not learned; known are %s", self.task.name, known)
+        return True
 
     def learn_many(self, rows: NDArray[np.float64], y: Sequence[Any] | NDArray[Any], first: int | None) -> int:
         """Offer rows over all features of the task; returns how many were used up."""

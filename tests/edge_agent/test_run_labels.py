@@ -92,7 +92,7 @@ def test_labels_on_a_topic_of_the_broker_that_the_owner_names(listening, mosquit
 
         wait_until(heard)
         server.publish("labels/me", b"flying")
-        assert "label 'flying': no task of this device knows it" in wait_for_line(process, "not kept")
+        assert "a label that no task of this device knows" in wait_for_line(process, "not kept")
         process.stdin.write(unlabelled(of, 10))
         process.stdin.flush()
     assert saved_counts(tmp_path) == (10, {})
@@ -122,7 +122,7 @@ def test_a_recording_takes_the_labels_that_were_given_before_the_first_run(mosqu
     learned, refused = saved_counts(tmp_path)
     assert learned >= 8
     assert refused["unknown response"] >= 8
-    assert done.stderr.count("label 'Sitting': not learned, the task does not know it; known are a, b") == 1
+    assert done.stderr.count("a label that the task does not know: not learned; known are a, b") == 1
 
 
 def learn_delayed_labels_with_kills(url, tmp_path, kills):
