@@ -13,6 +13,7 @@ import numpy as np
 from edge_agent.features import FEATURE_NAMES
 from edge_agent.sources import open_source
 from edge_agent.sources.base import START, Options
+from edge_agent.windows import Windower
 from fsir.task import Task
 
 FIRST = 1_328_125_000  # a window of the year 2023 ...
@@ -30,6 +31,17 @@ def recording(seconds, seed=0, jitter=0.004, rate=50.0, start=BEGIN):
     acc = [0.9, -0.2, 0.3] + [0.2, 0.1, 0.15] * np.sin(phase + lag) + rng.normal(0, 0.01, (n, 3))
     gyro = [0.5, 0.8, 0.3] * np.sin(phase / 2 - lag) + rng.normal(0, 0.02, (n, 3))
     return times, acc, gyro
+
+
+def run(times, acc, gyro, **options):
+    """The windows of a recording, and the windower."""
+    windower = Windower(**options)
+    return windower.push(times, acc, gyro), windower
+
+
+def signals_of(windows):
+    """What windows hold, to the bit, by their number."""
+    return {window.index: window.signals.tobytes() for window in windows}
 
 
 def write_recording(path: Path, times, acc, gyro, labels=None) -> Path:
