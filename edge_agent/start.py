@@ -27,9 +27,9 @@ from fsir.errors import FsirError
 if TYPE_CHECKING:
     from edge_agent.recognition import Recognition
 
-FILES = ("csv", "jsonl", "signals")
 # Options that only some of our sources look at: given with another one, their owner would believe that they work.
-FITS = {"follow": FILES, "time_column": (*FILES, "mqtt"), "record_id": ("mqtt",)}
+# (`--follow` is not among them: whatever is no file waits for more anyway.)
+FITS = {"time_column": ("csv", "jsonl", "signals", "mqtt"), "record_id": ("mqtt",)}
 
 
 def start(args: argparse.Namespace) -> int:
