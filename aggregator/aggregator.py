@@ -2,7 +2,8 @@
 
     store = open_store("sqlite:fsir.db")
     aggregator = Aggregator(store, [Task.load("task.toml")])
-    publish(aggregator.start(now))           # task, active set, subspace, and receipts that a crash held back
+    publish(aggregator.start(now))           # on every connection: task, active set, subspace ...
+    publish(aggregator.receipts())           # ... and, again and again until there are none, receipts
     aggregator.take(topic, payload)          # a report, in memory only
     publish(aggregator.commit(now))          # all that were taken, in one durable transaction: now acknowledge them
     publish(aggregator.tick(now))            # the active set, if it is due by time
@@ -12,7 +13,7 @@
 `now` is the time in seconds since 1970. All publications are retained. `commit` raises `StoreBusyError` when the store
 cannot be written (disk full): nothing was acknowledged or lost, call it again later. Whatever a message holds, `take`
 and `commit` never raise because of it: it goes to quarantine, and its sender gets a receipt with the reason. Several
-aggregators, also in different processes, may share one store; give each its own `worker` name.
+aggregators, also in different processes, may share one store.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from fsir.plan import SCREENING
 from fsir.task import TRIMMED, Task
 
 LOG = logging.getLogger("fsir.aggregator")
+RECEIPTS = 1000  # repeated at a time: the intake must not wait for those of a large fleet
 REPEAT_SECONDS = 30.0  # after which a worker repeats what is retained and was another's to publish
 
 __all__ = ["Aggregator", "Estimation", "Publication"]
@@ -43,32 +45,45 @@ __all__ = ["Aggregator", "Estimation", "Publication"]
 class Aggregator:
     """Counts reports once, keeps the active set and the subspace; see the module's docstring."""
 
-    def __init__(
-        self, store: Store, tasks: Sequence[Task], *, worker: str = "aggregator", debounce: float = 2.0
-    ) -> None:
+    def __init__(self, store: Store, tasks: Sequence[Task], *, debounce: float = 2.0) -> None:
         self.store = store
-        self.worker = worker
         self.verdicts: Counter[tuple[str, str]] = Counter()  # (task, counted | duplicate | reason), since the start
         self.federations = {task.name: Federation(task) for task in tasks}
         self.estimating = Estimating(store, debounce)
         if len(self.federations) < len(tasks):
             raise StoreError(f"tasks {[task.name for task in tasks]}: give each another name, topics are made of it")
         self._waiting: list[Arrival] = []
+        self._before = 0  # reports with smaller numbers have their receipts to be repeated
 
     # --- start ----------------------------------------------------------------------------------------------------
 
     def start(self, now: float) -> list[Publication]:
-        """Register the tasks; return everything that should be retained, and receipts that may not have been sent."""
+        """Register the tasks; return everything that should be retained, except for the receipts."""
         publications = []
         with self.store.transaction():
             for federation in self.federations.values():
                 publications += self._register(federation, now)
-        by_key = {federation.key: federation for federation in self.federations.values()}
-        for key, device in self.store.unsent(self.worker):
-            federation_ = by_key.get(key)
-            if federation_ is not None and not self.store.withdrawn(key, [device]):
-                known = self.store.lookup(key, [device])
-                publications.append(counting.receipt(federation_, device, known, {}, federation_.digest))
+        newest = self.store.counted(None, 1)
+        self._before = newest[0][0] + 1 if newest else 0
+        return publications
+
+    def receipts(self) -> list[Publication]:
+        """Some more receipts of what had been counted at the start, the newest first.
+
+        A crash may have held them back. And a broker that has lost what it retained must have them again, because they
+        stop a device whose state was restored from before its report.
+        """
+        rows = self.store.counted(self._before, RECEIPTS) if self._before else []
+        self._before = rows[-1][0] if rows else 0
+        publications = []
+        for federation in self.federations.values():
+            devices = list(dict.fromkeys(device for _, key, device in rows if key == federation.key))
+            known, barred = self.store.lookup(federation.key, devices), self.store.withdrawn(federation.key, devices)
+            publications += [
+                counting.receipt(federation, device, known, {}, federation.digest)
+                for device in devices
+                if device not in barred
+            ]
         return publications
 
     def _register(self, federation: Federation, now: float) -> list[Publication]:
@@ -146,7 +161,6 @@ class Aggregator:
         intake.read(arrivals, self.federations.values())
         publications: list[Publication] = []
         with self.store.transaction():
-            self.store.remember_unsent(self.worker)
             for federation in self.federations.values():
                 mine = [arrival for arrival in arrivals if arrival.federation is federation]
                 if mine:

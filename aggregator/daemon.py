@@ -179,7 +179,7 @@ class Daemon:
         self._next_look = time.monotonic() + IDLE_SECONDS
         now = time.time()
         try:
-            wire.publish(self.aggregator.tick(now))
+            wire.publish(self.aggregator.tick(now) + self.aggregator.receipts())
             for job, future in [entry for entry in self._running if entry[1].done()]:
                 self._running.remove((job, future))
                 try:

@@ -26,7 +26,7 @@ def serve(args: argparse.Namespace) -> int:
         raise FsirError(f"--debounce {args.debounce}: must be at least 0 seconds")
     store = open_store(args.store)
     try:
-        aggregator = Aggregator(store, tasks, worker=args.worker, debounce=args.debounce)
+        aggregator = Aggregator(store, tasks, debounce=args.debounce)
         version = None if args.mqtt == "auto" else args.mqtt
         daemon = Daemon(aggregator, broker, client_id=args.worker, share=args.share, version=version)
         server = HttpServer(args.http, pages(daemon.metrics.text, daemon.health)) if args.http else None

@@ -49,7 +49,6 @@ CREATE TABLE refused (seq INTEGER PRIMARY KEY AUTOINCREMENT, task TEXT NOT NULL,
     raw BLOB NOT NULL, at REAL NOT NULL);
 CREATE TABLE refused_count (task TEXT NOT NULL, reason TEXT NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY (task, reason)) WITHOUT ROWID;
-CREATE TABLE unsent (worker TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
 """
 
 
@@ -181,6 +180,14 @@ class SqliteStore:
         )
         return (ReportRow(*row) for row in rows)
 
+    def counted(self, before: int | None, limit: int) -> list[tuple[int, int, str]]:
+        """Number, task and device of reports, the newest first; those before the given number, if one is given."""
+        rows = self._db.execute(
+            "SELECT seq, task, device FROM report WHERE ? IS NULL OR seq < ? ORDER BY seq DESC LIMIT ?",
+            (before, before, limit),
+        )
+        return [(seq, task, device) for seq, task, device in rows]
+
     def first_at(self, task: int, stage: str) -> float | None:
         """When the first report of a stage was counted."""
         row = self._db.execute(
@@ -266,20 +273,6 @@ class SqliteStore:
     def refused_counts(self) -> dict[tuple[str, str], int]:
         """How many were refused in all, by task and reason."""
         return {(task, reason): count for task, reason, count in self._db.execute("SELECT * FROM refused_count")}
-
-    # --- receipts that may not have been sent -----------------------------------------------------------------------
-
-    def remember_unsent(self, worker: str) -> None:
-        """From now on inserted reports may lack a receipt; earlier ones have theirs."""
-        self._db.execute("INSERT OR REPLACE INTO unsent SELECT ?, coalesce(max(seq), 0) + 1 FROM report", (worker,))
-
-    def unsent(self, worker: str) -> list[tuple[int, str]]:
-        """Task and device of every report counted since `remember_unsent`."""
-        rows = self._db.execute(
-            "SELECT DISTINCT task, device FROM report WHERE seq >= (SELECT seq FROM unsent WHERE worker = ?)",
-            (worker,),
-        )
-        return [(task, device) for task, device in rows]
 
 
 def open_store(address: str, *, create: bool = True) -> SqliteStore:

@@ -50,7 +50,7 @@ class Serving:
     def __init__(self, url: str, store: Path, task: Task, *, connect: bool = True, **options: Any) -> None:
         broker = Broker.parse(url, ca=options.pop("ca", None))
         self._make = lambda: Daemon(
-            Aggregator(SqliteStore(store), [task], worker=options.get("client_id", "test"), debounce=0.1),
+            Aggregator(SqliteStore(store), [task], debounce=0.1),
             broker,
             **options,
         )
@@ -189,7 +189,7 @@ def main(url: str, store: str, task: str, point: str) -> None:
         if here == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    made = Aggregator(SqliteStore(store), [Task.load(task)], worker="test", debounce=0.1)
+    made = Aggregator(SqliteStore(store), [Task.load(task)], debounce=0.1)
     Daemon(made, Broker.parse(url), client_id="test", reached=reached).run()
 
 

@@ -55,7 +55,7 @@ class Federation:
         self.published: dict[str, bytes] = {}
 
     def start(self, number: int) -> Aggregator:
-        worker = Aggregator(SqliteStore(self.path), [self.task], worker=f"w{number}", debounce=0.0)
+        worker = Aggregator(SqliteStore(self.path), [self.task], debounce=0.0)
         worker.start(0.0)
         return worker
 
@@ -154,7 +154,7 @@ def test_any_schedule_gives_the_same_bits(
 
 
 def _work(path: str, number: int, reports: list[tuple[str, bytes]]) -> None:
-    worker = Aggregator(SqliteStore(path), [PLAIN], worker=f"w{number}")
+    worker = Aggregator(SqliteStore(path), [PLAIN])
     worker.start(0.0)
     for about, raw in reports[number::1] + reports[:number]:  # everyone has everything, in another order
         worker.take(about, raw)

@@ -216,7 +216,7 @@ def test_a_withdrawal_from_outside_reaches_the_wire(mosquitto_url: str, tmp_path
         devices = Devices(mosquitto_url, TASK)
         devices.send(sent)
         wait_for(lambda: _devices(devices) == 5, "the subspace")
-        elsewhere = Aggregator(SqliteStore(tmp_path / "s.db"), [TASK], worker="command line")
+        elsewhere = Aggregator(SqliteStore(tmp_path / "s.db"), [TASK])
         elsewhere.start(0.0)
         elsewhere.withdraw("d2", 1.0)
         elsewhere.store.close()

@@ -139,14 +139,15 @@ def test_the_quarantine_is_bounded_and_the_counters_know_all(store: SqliteStore)
     assert (len(store.refused(1)[0].raw), store.refused(1)[0].length) == (QUARANTINE_BYTES, 10**6)
 
 
-def test_only_reports_since_the_last_batch_may_lack_a_receipt(store: SqliteStore) -> None:
-    assert store.unsent("w") == []
-    for batch in (["a", "b"], ["c"]):
-        with store.transaction():
-            store.remember_unsent("w")
-            store.insert(1, [row(device) for device in batch])
-    assert store.unsent("w") == [(1, "c")]
-    assert store.unsent("somebody else") == []
+def test_counted_reports_are_listed_page_by_page_and_the_newest_first(store: SqliteStore) -> None:
+    assert store.counted(None, 10) == []
+    with store.transaction():
+        store.insert(1, [row(device) for device in "abcde"])
+    pages, before = [], None
+    while page := store.counted(before, 2):
+        pages.append([device for _, _, device in page])
+        before = page[-1][0]
+    assert pages == [["e", "d"], ["c", "b"], ["a"]]
 
 
 def test_commits_reach_the_disk_before_they_return(store: SqliteStore) -> None:

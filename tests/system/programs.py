@@ -78,7 +78,7 @@ def serve(
             countdown()
 
     tasks, pause = [Task.load(path) for path in task], NEVER if debounce is None else debounce
-    made = Aggregator(open_store(f"sqlite:{store}"), tasks, worker=worker, debounce=pause)
+    made = Aggregator(open_store(f"sqlite:{store}"), tasks, debounce=pause)
     daemon = Daemon(made, Broker.parse(url, ca=ca), client_id=worker, share=share, reached=reached)
     signal.signal(signal.SIGTERM, lambda *_: daemon.stop())
     daemon.run()
