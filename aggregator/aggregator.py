@@ -63,7 +63,7 @@ class Aggregator:
         with self.store.transaction():
             for federation in self.federations.values():
                 publications += self._register(federation, now)
-        newest = self.store.counted(None, 1)
+        newest = self.store.counted(1)
         self._before = newest[0][0] + 1 if newest else 0
         return publications
 
@@ -73,7 +73,7 @@ class Aggregator:
         A crash may have held them back. And a broker that has lost what it retained must have them again, because they
         stop a device whose state was restored from before its report.
         """
-        rows = self.store.counted(self._before, RECEIPTS) if self._before else []
+        rows = self.store.counted(RECEIPTS, self._before) if self._before else []
         self._before = rows[-1][0] if rows else 0
         publications = []
         for federation in self.federations.values():

@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aggregator.store import (
+    LAST_NUMBER,
     PublishedRow,
     RefusedRow,
     ReportRow,
@@ -180,11 +181,10 @@ class SqliteStore:
         )
         return (ReportRow(*row) for row in rows)
 
-    def counted(self, before: int | None, limit: int) -> list[tuple[int, int, str]]:
-        """Number, task and device of reports, the newest first; those before the given number, if one is given."""
+    def counted(self, limit: int, before: int = LAST_NUMBER) -> list[tuple[int, int, str]]:
+        """Number, task and device of the newest reports with smaller numbers, the newest first."""
         rows = self._db.execute(
-            "SELECT seq, task, device FROM report WHERE ? IS NULL OR seq < ? ORDER BY seq DESC LIMIT ?",
-            (before, before, limit),
+            "SELECT seq, task, device FROM report WHERE seq < ? ORDER BY seq DESC LIMIT ?", (before, limit)
         )
         return [(seq, task, device) for seq, task, device in rows]
 

@@ -12,6 +12,8 @@ from typing import NamedTuple, Protocol
 
 from fsir.errors import FsirError
 
+LAST_NUMBER = 2**63 - 1  # of a report
+
 
 class StoreError(FsirError):
     """A store that cannot be opened, or is not what it should be."""
@@ -103,8 +105,8 @@ class Store(Protocol):
 
     def insert(self, task: int, rows: Iterable[ReportRow]) -> None: ...
     def reports(self, task: int, stage: str | None = None) -> Iterator[ReportRow]: ...
-    def counted(self, before: int | None, limit: int) -> list[tuple[int, int, str]]:
-        """Number, task and device of reports, the newest first; those before the given number, if one is given."""
+    def counted(self, limit: int, before: int = LAST_NUMBER) -> list[tuple[int, int, str]]:
+        """Number, task and device of the newest reports with smaller numbers, the newest first."""
         ...
 
     def first_at(self, task: int, stage: str) -> float | None: ...
