@@ -88,11 +88,13 @@ def ranges(name: str, options: Options) -> tuple[float, float]:
         ("accelerometer", "--acc-range", options.acc_range, "2, 4, 8 or 16 g"),
         ("gyroscope", "--gyro-range", options.gyro_range, "4.36, 8.73, 17.5 or 34.9 rad/s (250 to 2000 degrees/s)"),
     ):
-        if value is None or not 0 < value < np.inf:
+        if value is None:
             raise SourceError(
                 f"source {name}: the full scale of its {sensor} is not known; give {flag}, usually {usual}: beyond it "
                 "a peak is cut off, and its window must be dropped"
             )
+        if not 0 < value < np.inf:
+            raise SourceError(f"{flag} {value:g}: a full scale is finite and above 0, usually {usual}")
         found.append(float(value))
     return found[0], found[1]
 

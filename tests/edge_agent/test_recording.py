@@ -221,7 +221,7 @@ def test_another_file_under_the_same_name_is_refused(tmp_path):
     [
         (Options(gyro_range=35.0), "--acc-range"),
         (Options(acc_range=8.0), "--gyro-range"),
-        (Options(acc_range=-1.0, gyro_range=35.0), "--acc-range"),
+        (Options(acc_range=-1.0, gyro_range=35.0), "--acc-range -1: a full scale is finite and above 0"),
         (OPTIONS, "no column gyro_z in the header"),
     ],
 )
