@@ -51,6 +51,19 @@ def unit_records(margin: int = 0) -> int:
     return -(-(WINDOW + 2 * margin) // HOP)
 
 
+def positions_of(times: ArrayLike) -> Array:
+    """Times (seconds since the epoch) in cells, to a thousandth (20 us).
+
+    A sensor that ticks on the borders of cells must not fall to either side.
+    """
+    return np.round(np.asarray(times, dtype=np.float64) * RATE, 3)
+
+
+def block_of(moment: float) -> int:
+    """The block of 1.28 s, two of which are a window, in which a sample of this time lies."""
+    return int(positions_of(moment) // HOP)
+
+
 def tick(position: Any) -> Any:
     """The tick in which a position (or each of an array) lies."""
     return np.floor(position * TICKS_PER_CELL)
@@ -110,8 +123,7 @@ class Windower:
         return self._push(times, ((self._gyro, gyro),))
 
     def _push(self, times: ArrayLike, parts: tuple[tuple[Track, ArrayLike], ...]) -> list[Window]:
-        # To a thousandth of a cell (20 us): a sensor that ticks on the borders of cells must not fall to either side.
-        positions = np.round(np.atleast_1d(np.asarray(times, dtype=np.float64)) * RATE, 3)
+        positions = np.atleast_1d(positions_of(times))
         if positions.ndim != 1 or not np.isfinite(positions).all():
             raise ValueError("times must be one finite number of seconds for each sample")
         samples = [(track, np.asarray(values, dtype=np.float64).reshape(-1, 3)) for track, values in parts]

@@ -33,14 +33,14 @@ from edge_agent.sources.iio_buffer import Buffers, buffered
 from edge_agent.sources.iio_sensor import ACCELERATION, CLIPPED, ROTATION, Array, Sensor
 from edge_agent.sources.signals import Samples, SignalSource
 from edge_agent.sources.tally import Tally
-from edge_agent.windows import HOP
+from edge_agent.windows import HOP, block_of
 
 DEVICES, NODES = "sys/bus/iio/devices", "dev"  # below the root directory
 PERIOD = 0.01  # seconds between two readings of sysfs ...
 REST = 0.002  # ... and at least, after one that was late: there is nothing to catch up, the moments are gone
 # Between two conversions the chip gives the last one again, for 20 ms at 50 a second. Each must be in one block of
 # 1.28 s only, or it would be in three windows: what is read so soon after a border may be from before it.
-BLOCK, HOLD = HOP / RATE, 0.025
+HOLD = 0.025
 LOOK = 0.25  # seconds between two looks at what has been collected
 SEARCH = 1.0  # seconds between two looks whether the device is there
 SILENCE = 5.0  # seconds without a reading after which everything is opened anew
@@ -221,7 +221,7 @@ class Poller:
             self._failures.append("not a number")
         else:
             moment = (begun + self._clock()) / 2
-            if begun - moment // BLOCK * BLOCK >= HOLD:
+            if begun - block_of(moment) * HOP / RATE >= HOLD:
                 self._collected.append((moment, acc, gyro))
 
     def read(self) -> list[Samples]:

@@ -21,7 +21,7 @@ from edge_agent.signal_track import RATE
 from edge_agent.sources.base import Options, Position, Record
 from edge_agent.sources.tally import Tally
 from edge_agent.sources.trail import Trail
-from edge_agent.windows import HOP, WINDOW, Window, Windower
+from edge_agent.windows import HOP, WINDOW, Window, Windower, positions_of
 
 Array = NDArray[np.float64]
 
@@ -161,7 +161,7 @@ class SignalSource:
 
     def _follow(self, samples: Samples) -> None:
         """The same for a recording, in runs that complete one window each, so that the place of each is known."""
-        positions, refused = np.round(samples.times * RATE, 3), self._windower.refused
+        positions, refused = positions_of(samples.times), self._windower.refused
         for low, high in self._trail.runs(positions):
             before = refused["stale"], refused["repeated"]
             part = slice(low, high)
