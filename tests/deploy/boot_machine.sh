@@ -4,6 +4,8 @@
 #
 #   boot_machine.sh NAME SCRATCH LIBRARIES      SCRATCH: an empty folder; LIBRARIES: becomes /usr/lib/fsir-libraries
 set -eu
+PATH=$PATH:/usr/sbin:/sbin # pivot_root; not every root shell has them
+export PATH
 
 name=$1
 base=$2
