@@ -18,7 +18,8 @@ Matrix = NDArray[np.float64]
 TRUNCATE = 3.0  # R, in standard deviations of the sample
 # Other people's records spread more within a slice than those of the few people of a sample: take them to differ from
 # these by as much again as these differ among themselves. Without it a feature that tells one person's activities apart
-# by a hair's breadth would be preferred to one that does so for everybody.
+# by a hair's breadth would be preferred to one that does so for everybody. Of 0.05, 0.2 and 1 this did best on HAPT
+# (docs/simulator.md).
 STRANGERS = 1.0
 _SMALLEST = 1e-9  # relative: less is rounding error
 
