@@ -1,0 +1,48 @@
+"""What an aggregator says that is started on a store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from aggregator.aggregator import Aggregator
+from aggregator.sqlite import open_store
+from tests.golden.files import Message
+from tests.golden.tasks import CLOCK, SERVED
+
+LATER = float(CLOCK + 10 * 86400)
+GONE = "dev-4"  # who leaves, in a copy
+RECEIPTS = "receipts.txt"
+WITHDRAWN = "withdrawn.txt"
+
+
+@contextmanager
+def started(path: Path) -> Iterator[tuple[Aggregator, list[Message]]]:
+    """An aggregator on a store, and what it publishes at its start."""
+    store = open_store(f"sqlite:{path}", create=False)
+    aggregator = Aggregator(store, SERVED, debounce=0.0)
+    yield aggregator, [Message(*found[:2]) for found in aggregator.start(LATER)]
+    store.close()
+
+
+def announced(path: Path) -> list[Message]:
+    """Tasks, active sets and subspaces."""
+    with started(path) as (_, messages):
+        return messages
+
+
+def receipts(path: Path) -> list[Message]:
+    """The receipts of all that was counted, which a restart repeats."""
+    messages: list[Message] = []
+    with started(path) as (aggregator, _):
+        while more := aggregator.receipts():
+            messages += [Message(*found[:2]) for found in more]
+    return messages
+
+
+def without(path: Path, device: str) -> list[Message]:
+    """The subspaces once a device has left."""
+    with started(path) as (aggregator, _):
+        aggregator.withdraw(device, LATER)
+        return [Message(*found[:2]) for found in aggregator.estimate(LATER, force=True)]
