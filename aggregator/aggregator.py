@@ -30,10 +30,10 @@ from aggregator.intake import Arrival
 from aggregator.publication import Publication
 from aggregator.reasons import Refusal
 from aggregator.store import PublishedRow, RefusedRow, Store, StoreBusyError, StoreError
-from fsir import messages
 from fsir.errors import AccumulatorError
-from fsir.plan import SCREENING
-from fsir.task import TRIMMED, Task
+from fsir.privacy.plan import SCREENING
+from fsir.task.task import TRIMMED, Task
+from fsir.wire import messages
 
 LOG = logging.getLogger("fsir.aggregator")
 RECEIPTS = 1000  # repeated at a time: the intake must not wait for those of a large fleet

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from edge_agent.login import add_login
 from fsir.errors import FsirError
+from fsir.net.login import add_login
 
 _ABOUT = """\
 Where the reports of all devices meet. It counts each report exactly once, chooses the active features, estimates the

@@ -20,8 +20,8 @@ from paho.mqtt.reasoncodes import ReasonCode
 from aggregator.wire import WINDOW, ConnectionLostError, Deliver, Wire
 from edge_agent.connection import Broker
 from edge_agent.errors import LoginRefusedError
-from edge_agent.tls import explain
-from fsir.messages import LIMITS
+from fsir.net.tls import explain
+from fsir.wire.messages import LIMITS
 
 KEEPALIVE = 60
 ANSWER_SECONDS = 10.0  # for the broker's answer ...

@@ -11,7 +11,7 @@ from aggregator.intake import Arrival
 from aggregator.publication import Publication
 from aggregator.reasons import Refusal
 from aggregator.store import ReportRow, Store, TotalsRow
-from fsir import messages
+from fsir.wire import messages
 
 COUNTED, DUPLICATE, REFUSED = messages.STATUSES
 

@@ -20,7 +20,7 @@ from aggregator.store import StoreBusyError
 from aggregator.wire import ConnectionLostError, Wire
 from edge_agent.connection import Broker
 from fsir.errors import FsirError
-from fsir.messages import Subspace, topic
+from fsir.wire.messages import Subspace, topic
 
 LOG = logging.getLogger("fsir.aggregator")
 MOST_MESSAGES = 1000  # per transaction, about: waiting for the disk is what a batch shares ...

@@ -10,11 +10,12 @@ from aggregator.federation import Federation
 from aggregator.gathering import gather
 from aggregator.publication import Publication
 from aggregator.store import PublishedRow, Store
-from fsir import messages, subspace
-from fsir.decode import decode
-from fsir.plan import FINAL
-from fsir.release import Totals
-from fsir.task import TRIMMED
+from fsir.estimate import subspace
+from fsir.privacy.plan import FINAL
+from fsir.privacy.release import Totals
+from fsir.task.task import TRIMMED
+from fsir.wire import messages
+from fsir.wire.decode import decode
 
 LOG = logging.getLogger("fsir.aggregator")
 LONGEST_PAUSE = 3600.0  # seconds, also if the clock was set meanwhile

@@ -15,9 +15,9 @@ import numpy as np
 
 from aggregator.sqlite import open_store
 from aggregator.store import StoreError
-from fsir.decode import decode
-from fsir.messages import Subspace
-from fsir.task import Task
+from fsir.task.task import Task
+from fsir.wire.decode import decode
+from fsir.wire.messages import Subspace
 
 
 def subspace(args: argparse.Namespace) -> int:

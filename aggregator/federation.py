@@ -8,13 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggregator.store import PublishedRow, TotalsRow
-from fsir import messages, screening
-from fsir.decode import decode
 from fsir.errors import AccumulatorError, TaskError
-from fsir.plan import FINAL, Stage, final_stage, first_stage
-from fsir.plausible import Plausibility, allowed_sizes
-from fsir.release import Totals
-from fsir.task import Task
+from fsir.estimate import screening
+from fsir.privacy.plan import FINAL, Stage, final_stage, first_stage
+from fsir.privacy.release import Totals
+from fsir.task.task import Task
+from fsir.wire import messages
+from fsir.wire.decode import decode
+from fsir.wire.plausible import Plausibility, allowed_sizes
 
 Integers = NDArray[np.int64]
 ROOM = 2**62  # the largest merged integer that leaves room for more ...

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from fsir import aggregation
-from fsir.codec import pack
-from fsir.plan import Stage, final_stage
-from fsir.release import Totals
-from fsir.subspace import estimate, projection_loss
-from fsir.task import TRIMMED, Task
+from fsir.estimate import trimming as aggregation
+from fsir.estimate.subspace import estimate, projection_loss
+from fsir.privacy.plan import Stage, final_stage
+from fsir.privacy.release import Totals
+from fsir.task.task import TRIMMED, Task
+from fsir.wire.codec import pack
 
 _FEDERATIONS = 3  # to average over
 

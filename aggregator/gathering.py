@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from aggregator.federation import Federation, Layout
 from aggregator.store import Store, StoreError
-from fsir import codec
-from fsir.aggregation import trimmed_sum, trimmed_totals
-from fsir.decode import decode_sealed, unpack
-from fsir.plan import FINAL
-from fsir.release import Totals
-from fsir.task import TRIMMED
+from fsir.estimate.trimming import trimmed_sum, trimmed_totals
+from fsir.privacy.plan import FINAL
+from fsir.privacy.release import Totals
+from fsir.task.task import TRIMMED
+from fsir.wire import codec
+from fsir.wire.decode import decode_sealed, unpack
 
 Integers = NDArray[np.int64]
 BYTES = 256 * 2**20  # of gathered values

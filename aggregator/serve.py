@@ -11,10 +11,10 @@ from aggregator.aggregator import Aggregator
 from aggregator.daemon import Daemon
 from aggregator.http import HttpServer, pages
 from aggregator.sqlite import open_store
-from edge_agent.login import broker_of
-from edge_agent.service import ready
 from fsir.errors import FsirError
-from fsir.task import Task
+from fsir.net.login import broker_of
+from fsir.net.systemd import ready
+from fsir.task.task import Task
 
 
 def serve(args: argparse.Namespace) -> int:

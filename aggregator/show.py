@@ -16,9 +16,9 @@ from aggregator.federation import Federation
 from aggregator.reasons import REASONS
 from aggregator.sqlite import SqliteStore, open_store
 from aggregator.store import StoreError
-from fsir.decode import decode
-from fsir.messages import Active, Subspace
-from fsir.task import Task
+from fsir.task.task import Task
+from fsir.wire.decode import decode
+from fsir.wire.messages import Active, Subspace
 
 __all__ = ["devices", "refused", "status", "subspace", "withdraw"]
 

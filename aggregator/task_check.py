@@ -8,12 +8,12 @@ import math
 from typing import Any
 
 from aggregator.forecast import expected_error, report_bytes
-from fsir.accounting import minimum_sample_size
 from fsir.errors import FsirError
-from fsir.plan import Stage, all_stages
-from fsir.plausible import allowed_sizes
-from fsir.published import statement
-from fsir.task import Task
+from fsir.privacy.accounting import minimum_sample_size
+from fsir.privacy.paper import statement
+from fsir.privacy.plan import Stage, all_stages
+from fsir.task.task import Task
+from fsir.wire.plausible import allowed_sizes
 
 _TOLERATED = (0.1, 0.05, 0.02)  # noise of a slice mean, in standardised units
 

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.accounting import free_scales, minimum_sample_size, mu_of
 from fsir.errors import FsirError, TaskError
-from fsir.public_sample import TRUNCATE, forward_selection, standard, varying
-from fsir.slicing import Slicing
-from fsir.task import Task
+from fsir.privacy.accounting import free_scales, minimum_sample_size, mu_of
+from fsir.task.public_sample import TRUNCATE, forward_selection, standard, varying
+from fsir.task.slicing import Slicing
+from fsir.task.task import Task
 
 FEW_CLASSES = 12  # whole numbers with at most so many different values are classes, not a quantity
 MANY_FEATURES = 64  # beyond this a first report chooses some

@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from fsir.task import Task
+from fsir.task.task import Task
 from sim_devices.broker import Broker
 from tests.edge_agent.aggregators import TinyAggregator
 

@@ -29,10 +29,10 @@ from aggregator.connection import RECEIVE_MAXIMUM
 from aggregator.daemon import Daemon
 from aggregator.sqlite import open_store
 from edge_agent.connection import Broker as Address
-from fsir import messages
-from fsir.plan import first_stage
-from fsir.task import Task
+from fsir.privacy.plan import first_stage
+from fsir.task.task import Task
 from fsir.toml import to_toml
+from fsir.wire import messages
 from sim_devices.broker import Broker
 
 REPORTS = 10_000

@@ -15,9 +15,9 @@ import numpy as np
 from sklearn.decomposition import IncrementalPCA
 from threadpoolctl import threadpool_limits
 
-from fsir.moments import Moments
-from fsir.plan import first_stage
-from fsir.task import Task
+from fsir.privacy.moments import Moments
+from fsir.privacy.plan import first_stage
+from fsir.task.task import Task
 
 BATCH, SLICES = 64, 8
 BATCHES = {10: 400, 100: 200, 561: 32, 2000: 8}

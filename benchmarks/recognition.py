@@ -21,9 +21,9 @@ import numpy as np
 
 from edge_agent.features import FEATURE_NAMES
 from edge_agent.predict import Recogniser
-from fsir.messages import Subspace
-from fsir.project import Projector
-from fsir.task import Task
+from fsir.estimate.projection import Projector
+from fsir.task.task import Task
+from fsir.wire.messages import Subspace
 from sim_devices import scenarios
 from sim_devices.datasets import hapt
 from sim_devices.datasets.population import LEVEL_OF, DataError, DeviceStream

@@ -9,13 +9,13 @@ from __future__ import annotations
 import msgpack
 import numpy as np
 
-from fsir import codec
-from fsir.messages import Report, encode
-from fsir.moments import Moments
-from fsir.noise import SeededNoise
-from fsir.plan import Block, first_stage
-from fsir.release import release
-from fsir.task import Task
+from fsir.privacy.moments import Moments
+from fsir.privacy.noise import SeededNoise
+from fsir.privacy.plan import Block, first_stage
+from fsir.privacy.release import release
+from fsir.task.task import Task
+from fsir.wire import codec
+from fsir.wire.messages import Report, encode
 
 REPORTS = 50
 BARS = {"packed integers / float64": "<= 0.1667", "bytes of the whole message, largest of 50": "< 300"}

@@ -10,8 +10,8 @@ from edge_agent.inbox import read_task
 from edge_agent.policy import Policy, fresh, planned
 from edge_agent.sources.base import Source, unit_records
 from edge_agent.state import State
-from fsir.plan import FINAL, SCREENING
-from fsir.task import Task
+from fsir.privacy.plan import FINAL, SCREENING
+from fsir.task.task import Task
 
 
 @dataclass(frozen=True)

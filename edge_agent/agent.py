@@ -35,15 +35,15 @@ from edge_agent.participation import Participation
 from edge_agent.phase import Phase
 from edge_agent.policy import Policy
 from edge_agent.receipts import settle
-from edge_agent.retry import Delays
 from edge_agent.serving import Server
 from edge_agent.sources.base import START, Position, Record
 from edge_agent.state import State
 from fsir.errors import FsirError, MessageError
-from fsir.messages import DEVICE_NAME, LIMITS, Presence, encode, topic
-from fsir.noise import Noise, SystemNoise
-from fsir.plan import FINAL
-from fsir.task import Task
+from fsir.net.backoff import Delays
+from fsir.privacy.noise import Noise, SystemNoise
+from fsir.privacy.plan import FINAL
+from fsir.task.task import Task
+from fsir.wire.messages import DEVICE_NAME, LIMITS, Presence, encode, topic
 
 __all__ = ["Agent", "Feed", "Phase", "Publish"]
 

@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fsir import accounting
-from fsir.plan import Stage, sampling_charge
+from fsir.privacy import accounting
+from fsir.privacy.plan import Stage, sampling_charge
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,8 @@ import logging
 import os
 import sys
 
-from edge_agent.login import add_login
 from fsir.errors import FsirError
+from fsir.net.login import add_login
 
 _ABOUT = """\
 The agent of one device. It learns from the device's own stream, reports once with noise that protects every record,

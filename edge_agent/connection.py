@@ -21,9 +21,9 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
 from edge_agent.errors import ConnectionSettingsError, LoginRefusedError
-from edge_agent.retry import Delays
-from edge_agent.tls import TellingSocket, explain
-from fsir.messages import LIMITS
+from fsir.net.backoff import Delays
+from fsir.net.tls import TellingSocket, explain
+from fsir.wire.messages import LIMITS
 
 log = logging.getLogger("fsir.connection")
 KEEPALIVE = 60

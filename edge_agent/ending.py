@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from edge_agent.agent import Agent
-from fsir.plan import report_size
+from fsir.privacy.plan import report_size
 
 DONE, TOO_FEW, REFUSED = 0, 3, 4  # exit codes; 2 is a mistake in the settings, see cli.py
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from fsir.decode import decode
 from fsir.errors import MessageError
-from fsir.messages import LIMITS, Active, Receipt, Subspace
-from fsir.task import Task
+from fsir.task.task import Task
+from fsir.wire.decode import decode
+from fsir.wire.messages import LIMITS, Active, Receipt, Subspace
 
 
 @lru_cache(maxsize=4)  # a thousand simulated devices read the same task

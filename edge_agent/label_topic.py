@@ -25,7 +25,7 @@ from edge_agent.connection import Broker, Connection
 from edge_agent.errors import SourceError, StorageError
 from edge_agent.labels import AHEAD, EXPIRES, LASTS, LONGEST, NO_LABEL, Event
 from fsir.errors import shown
-from fsir.slicing import UNKNOWN, Slicing
+from fsir.task.slicing import UNKNOWN, Slicing
 
 log = logging.getLogger("fsir.labels")
 LARGEST = 4096  # bytes of a message

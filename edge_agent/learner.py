@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from edge_agent.errors import StateError
 from edge_agent.state import Kept
 from fsir.errors import RecordError
-from fsir.moments import Moments
-from fsir.plan import Stage
-from fsir.slicing import UNKNOWN
-from fsir.task import Task
+from fsir.privacy.moments import Moments
+from fsir.privacy.plan import Stage
+from fsir.task.slicing import UNKNOWN
+from fsir.task.task import Task
 
 Rows = NDArray[np.float64]
 BLOCK = 64  # rows that are quantised together

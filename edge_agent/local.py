@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.covariance import covariance, merged
-from fsir.directions import directions, standardised, whitened
 from fsir.errors import AccumulatorError
-from fsir.moments import Moments
-from fsir.noise import SeededNoise
-from fsir.plan import first_stage
-from fsir.release import Totals, release
-from fsir.task import Task
+from fsir.estimate.covariance import covariance, merged
+from fsir.estimate.directions import directions, standardised, whitened
+from fsir.privacy.moments import Moments
+from fsir.privacy.noise import SeededNoise
+from fsir.privacy.plan import first_stage
+from fsir.privacy.release import Totals, release
+from fsir.task.task import Task
 
 Rows = NDArray[np.float64]
 _GROWTH = 1.125

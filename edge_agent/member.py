@@ -20,7 +20,7 @@ SAVE_SECONDS = 5.0
 
 
 class Member:
-    """One device in one task, over a connection of its own. Records must be raw: see `fsir.task.Features`."""
+    """One device in one task, over a connection of its own. Records must be raw: see `fsir.task.task.Features`."""
 
     def __init__(
         self, broker: str | Broker, task: str, device: str, state: str | Path, policy: Policy | None = None

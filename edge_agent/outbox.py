@@ -6,7 +6,7 @@ import random
 from dataclasses import dataclass
 
 from edge_agent.entries import OutboxRow
-from edge_agent.retry import Delays
+from fsir.net.backoff import Delays
 
 
 @dataclass(frozen=True)

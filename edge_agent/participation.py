@@ -21,12 +21,12 @@ from edge_agent.policy import Policy, fresh
 from edge_agent.reporting import report_bytes
 from edge_agent.sources.base import Position, Record
 from edge_agent.state import State
-from fsir.messages import LIMITS, report_id, topic
-from fsir.moments import Moments
-from fsir.noise import Noise
-from fsir.plan import FINAL, SCREENING, Stage, final_stage, first_stage, minimum_size, report_size
-from fsir.slicing import UNKNOWN
-from fsir.task import Task
+from fsir.privacy.moments import Moments
+from fsir.privacy.noise import Noise
+from fsir.privacy.plan import FINAL, SCREENING, Stage, final_stage, first_stage, minimum_size, report_size
+from fsir.task.slicing import UNKNOWN
+from fsir.task.task import Task
+from fsir.wire.messages import LIMITS, report_id, topic
 
 log = logging.getLogger("fsir.agent")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from enum import StrEnum
 
-from fsir.plan import FINAL, SCREENING
+from fsir.privacy.plan import FINAL, SCREENING
 
 
 class Phase(StrEnum):

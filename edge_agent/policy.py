@@ -24,9 +24,9 @@ from pathlib import Path
 from edge_agent.budget import Cost, numbers_in, total_epsilon
 from fsir.errors import FsirError, TaskError
 from fsir.fields import Table
-from fsir.plan import all_stages
-from fsir.published import statement
-from fsir.task import MECHANISMS, Task
+from fsir.privacy.paper import statement
+from fsir.privacy.plan import all_stages
+from fsir.task.task import MECHANISMS, Task
 
 _ROUNDING = 1.0 + 1e-9  # costs are split and put together again in floating point
 

@@ -6,8 +6,8 @@ import logging
 
 from edge_agent.outbox import Outbox
 from edge_agent.state import State
-from fsir.messages import Receipt
-from fsir.task import Task
+from fsir.task.task import Task
+from fsir.wire.messages import Receipt
 
 log = logging.getLogger("fsir.agent")
 

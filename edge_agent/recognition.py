@@ -19,7 +19,7 @@ from edge_agent.agent import Agent
 from edge_agent.predict import MEANING, Answer, Recogniser
 from edge_agent.sources.base import Record
 from edge_agent.state import State
-from fsir.messages import Subspace
+from fsir.wire.messages import Subspace
 
 log = logging.getLogger("fsir.predict")
 FARTHEST = 1e9

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsir.messages import Report, encode
-from fsir.moments import Moments
-from fsir.noise import Noise
-from fsir.plan import SCREENING
-from fsir.release import Totals, release
-from fsir.screening import private_votes
-from fsir.task import Task
+from fsir.estimate.screening import private_votes
+from fsir.privacy.moments import Moments
+from fsir.privacy.noise import Noise
+from fsir.privacy.plan import SCREENING
+from fsir.privacy.release import Totals, release
+from fsir.task.task import Task
+from fsir.wire.messages import Report, encode
 
 
 def report_bytes(task: Task, device: str, moments: Moments, noise: Noise) -> bytes:

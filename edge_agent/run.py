@@ -21,10 +21,10 @@ from edge_agent.errors import StorageError
 from edge_agent.labelling import Labelling
 from edge_agent.labels import NO_LABEL
 from edge_agent.output import Output
-from edge_agent.retry import Delays
 from edge_agent.sources.base import Record, Source
 from edge_agent.state import State
-from fsir.messages import topic
+from fsir.net.backoff import Delays
+from fsir.wire.messages import topic
 
 if TYPE_CHECKING:
     from edge_agent.recognition import Recognition  # which needs River

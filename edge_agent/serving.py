@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fsir.messages import Subspace
-from fsir.project import Projector
-from fsir.task import Task
+from fsir.estimate.projection import Projector
+from fsir.task.task import Task
+from fsir.wire.messages import Subspace
 
 
 class Server:

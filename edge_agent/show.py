@@ -21,8 +21,8 @@ from edge_agent.inbox import read_subspace, read_task
 from edge_agent.phase import Phase
 from edge_agent.policy import Policy
 from edge_agent.state import State
-from fsir.plan import report_size
-from fsir.task import Task
+from fsir.privacy.plan import report_size
+from fsir.task.task import Task
 
 ACCEPTED, REFUSED = 0, 1
 

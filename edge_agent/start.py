@@ -14,15 +14,15 @@ from edge_agent.errors import SourceError
 from edge_agent.label_file import Tail
 from edge_agent.label_topic import LabelTopic
 from edge_agent.labelling import Labelling
-from edge_agent.login import broker_of, password
 from edge_agent.output import open_output
 from edge_agent.policy import Policy
 from edge_agent.run import Manner, Runner
-from edge_agent.service import ready
 from edge_agent.sources import SCHEMES, open_source
 from edge_agent.sources.base import Options
 from edge_agent.state import State
 from fsir.errors import FsirError
+from fsir.net.login import broker_of, password
+from fsir.net.systemd import ready
 
 if TYPE_CHECKING:
     from edge_agent.recognition import Recognition

@@ -8,16 +8,16 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.aggregation import trimmed_sum, trimmed_totals
-from fsir.messages import Subspace
-from fsir.moments import Moments
-from fsir.noise import SeededNoise
-from fsir.plan import final_stage, first_stage
-from fsir.project import Projector
-from fsir.release import Totals, release
-from fsir.screening import select
-from fsir.subspace import estimate
-from fsir.task import TRIMMED, Task
+from fsir.estimate.projection import Projector
+from fsir.estimate.screening import select
+from fsir.estimate.subspace import estimate
+from fsir.estimate.trimming import trimmed_sum, trimmed_totals
+from fsir.privacy.moments import Moments
+from fsir.privacy.noise import SeededNoise
+from fsir.privacy.plan import final_stage, first_stage
+from fsir.privacy.release import Totals, release
+from fsir.task.task import TRIMMED, Task
+from fsir.wire.messages import Subspace
 from sim_devices.datasets.population import DeviceStream
 
 

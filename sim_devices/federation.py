@@ -15,12 +15,12 @@ from typing import TYPE_CHECKING
 from edge_agent.agent import Agent, Phase
 from edge_agent.policy import Policy
 from edge_agent.state import State
-from fsir.decode import decode
 from fsir.errors import FsirError
-from fsir.messages import Subspace, topic
-from fsir.noise import SeededNoise
-from fsir.task import MECHANISMS, Task
+from fsir.privacy.noise import SeededNoise
+from fsir.task.task import MECHANISMS, Task
 from fsir.toml import to_toml
+from fsir.wire.decode import decode
+from fsir.wire.messages import Subspace, topic
 from sim_devices.broker import Broker
 from sim_devices.datasets.population import DeviceStream, Population
 from sim_devices.fleet import Faults, Fleet, VirtualDevice

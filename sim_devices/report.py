@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from fsir.accounting import compose, epsilon_of
-from fsir.plan import final_stage, first_stage
-from fsir.published import statement
-from fsir.subspace import angles, projection_loss
-from fsir.task import Task
+from fsir.estimate.subspace import angles, projection_loss
+from fsir.privacy.accounting import compose, epsilon_of
+from fsir.privacy.paper import statement
+from fsir.privacy.plan import final_stage, first_stage
+from fsir.task.task import Task
 from sim_devices import page, picture
 from sim_devices.evaluation import accuracy, projected
 from sim_devices.federation import Outcome

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from fsir.public_sample import TRUNCATE, forward_selection, standard
-from fsir.slicing import Slicing
+from fsir.task.public_sample import TRUNCATE, forward_selection, standard
+from fsir.task.slicing import Slicing
 from sim_devices.datasets import flights as flights_data
 from sim_devices.datasets import models
 from sim_devices.datasets import watch as watch_data

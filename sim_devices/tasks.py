@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.task import Task
+from fsir.task.task import Task
 from sim_devices.datasets.population import DataError, DeviceStream, Population
 
 

@@ -13,7 +13,13 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("fsir", "edge_agent", "aggregator", "sim_devices")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 HEAVY = ("scipy", "sklearn", "pandas", "river", "matplotlib", "rich", "amqtt", "prometheus_client")
-ON_DEVICE = ("moments", "release", "decode", "describe", "screening", "project", "published")
+ON_DEVICE = (
+    "fsir.estimate.projection",
+    "fsir.estimate.screening",
+    "fsir.privacy.describe",
+    "fsir.privacy.release",
+    "fsir.wire.decode",
+)
 
 
 def loaded_after(statement: str) -> set[str]:
@@ -24,7 +30,7 @@ def loaded_after(statement: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "statement", [f"from fsir import {', '.join(ON_DEVICE)}", "import edge_agent.agent, edge_agent.cli, edge_agent.run"]
+    "statement", [f"import {', '.join(ON_DEVICE)}", "import edge_agent.agent, edge_agent.cli, edge_agent.run"]
 )
 def test_a_device_loads_nothing_heavy(statement):
     loaded = loaded_after(statement)

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from fsir import accounting, plan
-from fsir.task import Task
+from fsir.privacy import accounting, plan
+from fsir.task.task import Task
 from sim_devices.audit.canary import Streams, canary, predicted, vector
 from sim_devices.audit.finding import CONFIDENCE, Bound, at_least, at_most, best
 from sim_devices.audit.shipped import Path

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir import plan
-from fsir.decode import decode
-from fsir.messages import Report
-from fsir.moments import Moments
-from fsir.release import release
-from fsir.task import Task
+from fsir.privacy import plan
+from fsir.privacy.moments import Moments
+from fsir.privacy.release import release
+from fsir.task.task import Task
+from fsir.wire.decode import decode
+from fsir.wire.messages import Report
 from sim_devices.audit.mechanisms import Tap
 
 Rows = NDArray[np.float64]

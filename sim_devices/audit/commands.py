@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fsir.published import statement
-from fsir.task import Task
+from fsir.privacy.paper import statement
+from fsir.task.task import Task
 from sim_devices.audit import roc, roc_picture, subject, suite, targets
 from sim_devices.audit.check import SAMPLES, check
 from sim_devices.audit.finding import Finding

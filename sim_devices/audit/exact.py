@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, log_ndtr, logsumexp
 from scipy.stats import chi2, ncx2
 
-from fsir import accounting
+from fsir.privacy import accounting
 from sim_devices.audit.finding import Bound, best
 from sim_devices.audit.laws import Certain, Gaussian, Law, same_noise
 

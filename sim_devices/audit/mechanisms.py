@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir import accounting, plan, published, screening
-from fsir.moments import Moments
-from fsir.noise import Noise
-from fsir.release import release
-from fsir.task import Task
+from fsir.estimate import screening
+from fsir.privacy import accounting, plan
+from fsir.privacy import paper as published
+from fsir.privacy.moments import Moments
+from fsir.privacy.noise import Noise
+from fsir.privacy.release import release
+from fsir.task.task import Task
 from sim_devices.audit.laws import Certain, Gaussian, Law
 from sim_devices.audit.pairs import AuditError, Pair, Records
 

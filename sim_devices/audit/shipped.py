@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 from edge_agent.agent import Agent
 from edge_agent.policy import Policy
 from edge_agent.state import State
-from fsir.messages import Active, encode, topic
-from fsir.noise import Noise, SeededNoise, SystemNoise
-from fsir.task import Task
+from fsir.privacy.noise import Noise, SeededNoise, SystemNoise
+from fsir.task.task import Task
+from fsir.wire.messages import Active, encode, topic
 from sim_devices.audit.pairs import AuditError
 
 Rows = NDArray[np.float64]

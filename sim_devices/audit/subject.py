@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from fsir import plan
-from fsir.slicing import UNKNOWN
-from fsir.task import Task
+from fsir.privacy import plan
+from fsir.task.slicing import UNKNOWN
+from fsir.task.task import Task
 from sim_devices.audit.laws import Law
 from sim_devices.audit.mechanisms import MECHANISMS, Claim, law_of_stages
 from sim_devices.audit.pairs import AuditError, Records

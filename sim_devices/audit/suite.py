@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from fsir.task import Task
+from fsir.task.task import Task
 from sim_devices.audit import blackbox
 from sim_devices.audit.check import check
 from sim_devices.audit.finding import Finding

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.plan import total_mu
-from fsir.task import Task
+from fsir.privacy.plan import total_mu
+from fsir.task.task import Task
 from sim_devices.audit import tracing
 from sim_devices.audit.pairs import AuditError
 from sim_devices.audit.roc import Panel, Traced

@@ -11,11 +11,11 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir import plan
-from fsir.messages import Report
-from fsir.moments import Quantiser
-from fsir.release import Release, Totals
-from fsir.task import Task
+from fsir.privacy import plan
+from fsir.privacy.moments import Quantiser
+from fsir.privacy.release import Release, Totals
+from fsir.task.task import Task
+from fsir.wire.messages import Report
 from sim_devices.audit.canary import reports_of, stage_named
 
 Rows = NDArray[np.float64]

@@ -11,10 +11,10 @@ from statistics import fmean, median
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir import accounting
-from fsir.covariance import Merged, merged
-from fsir.plan import Stage, first_stage
-from fsir.subspace import projection_loss
+from fsir.estimate.covariance import Merged, merged
+from fsir.estimate.subspace import projection_loss
+from fsir.privacy import accounting
+from fsir.privacy.plan import Stage, first_stage
 from sim_devices.datasets.models import MODELS
 from sim_devices.experiments import profiles
 from sim_devices.experiments.clip import NORM_PER_ROOT

@@ -17,12 +17,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.moments import Moments
-from fsir.noise import SeededNoise
-from fsir.plan import first_stage
-from fsir.release import Totals, release
-from fsir.subspace import angles, estimate
-from fsir.task import Task
+from fsir.estimate.subspace import angles, estimate
+from fsir.privacy.moments import Moments
+from fsir.privacy.noise import SeededNoise
+from fsir.privacy.plan import first_stage
+from fsir.privacy.release import Totals, release
+from fsir.task.task import Task
 from sim_devices.datasets import flights
 from sim_devices.datasets.population import DeviceStream, Population
 from sim_devices.experiments import profiles, rehearsal

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fsir.subspace import angles
+from fsir.estimate.subspace import angles
 from sim_devices.datasets.models import Model
 from sim_devices.experiments.low import MECHANISMS, Replication, Setup
 from sim_devices.experiments.paper import LOW_P, Cell

@@ -20,10 +20,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.moments import Quantiser
-from fsir.plan import final_stage, first_stage
-from fsir.screening import ccmd_votes, majority
-from fsir.subspace import projection_loss
+from fsir.estimate.screening import ccmd_votes, majority
+from fsir.estimate.subspace import projection_loss
+from fsir.privacy.moments import Quantiser
+from fsir.privacy.plan import final_stage, first_stage
 from sim_devices.datasets.models import (
     MODELS,
     Model,

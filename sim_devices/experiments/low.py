@@ -15,10 +15,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.moments import Quantiser
-from fsir.plan import first_stage
-from fsir.subspace import projection_loss
-from fsir.task import Task
+from fsir.estimate.subspace import projection_loss
+from fsir.privacy.moments import Quantiser
+from fsir.privacy.plan import first_stage
+from fsir.task.task import Task
 from sim_devices.datasets.models import MODELS, cut_points, dimension, simulate, slice_count, true_basis
 from sim_devices.experiments import profiles
 from sim_devices.experiments.clip import NORM_PER_ROOT, clip_norm

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.covariance import Levels, Merged, centred, covariance, merged
-from fsir.directions import directions, whitened
-from fsir.plan import Stage
-from fsir.release import Totals
+from fsir.estimate.covariance import Levels, Merged, centred, covariance, merged
+from fsir.estimate.directions import directions, whitened
+from fsir.privacy.plan import Stage
+from fsir.privacy.release import Totals
 
 Array = NDArray[np.float64]
 
@@ -51,7 +51,7 @@ def merged_release(stage: Stage, exact: ExactMoments, devices: int, rng: np.rand
 
 
 def basis_of(m: Merged, d: int) -> Array:
-    """A basis of the subspace that `fsir.subspace.estimate` emits, without the rest of its message."""
+    """A basis of the subspace that `fsir.estimate.subspace.estimate` emits, without the rest of its message."""
     return directions(m, whitened(m, covariance(m)), d)
 
 

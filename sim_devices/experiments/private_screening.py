@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from fsir.moments import Quantiser
-from fsir.plan import SCREENING, Stage, first_stage
-from fsir.screening import ccmd_votes, majority, select, slice_matrix
-from fsir.task import Task
+from fsir.estimate.screening import ccmd_votes, majority, select, slice_matrix
+from fsir.privacy.moments import Quantiser
+from fsir.privacy.plan import SCREENING, Stage, first_stage
+from fsir.task.task import Task
 from sim_devices.datasets.models import cut_points, dimension
 from sim_devices.experiments.clip import NORM_PER_ROOT, clip_norm
 from sim_devices.experiments.merged_release import ExactMoments, merged_release

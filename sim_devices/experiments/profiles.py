@@ -17,8 +17,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.accounting import classical_sigma, lemma_sigma
-from fsir.published import vgm_floor
+from fsir.privacy.accounting import classical_sigma, lemma_sigma
+from fsir.privacy.paper import vgm_floor
 from sim_devices.experiments.paper import SLICES
 
 Array = NDArray[np.float64]
@@ -99,7 +99,7 @@ def merged_iid(
 
 
 class VgmNoise:
-    """Algorithm 2 on all clients at once: the same as `fsir.published.vgm_noise` on each."""
+    """Algorithm 2 on all clients at once: the same as `fsir.privacy.paper.vgm_noise` on each."""
 
     def __init__(self, M: Array) -> None:
         p = M.shape[1]

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.moments import Moments
-from fsir.plan import first_stage
-from fsir.subspace import angles
-from fsir.task import Task
+from fsir.estimate.subspace import angles
+from fsir.privacy.moments import Moments
+from fsir.privacy.plan import first_stage
+from fsir.task.task import Task
 from sim_devices.experiments.merged_release import ExactMoments, noiseless_basis, released_basis
 
 Array = NDArray[np.float64]

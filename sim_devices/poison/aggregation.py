@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir import aggregation
-from fsir.task import TRIMMED
+from fsir.estimate import trimming as aggregation
+from fsir.task.task import TRIMMED
 
 Array = NDArray[np.float64]
 

@@ -3,7 +3,7 @@
 All liars send the same report. They know the task, the law of the data and the aggregation, but not the noise of the
 others: the report is made on simulated federations and tried on new ones. From a few starting points the search follows
 the gradient of the mean loss: the next report is the extreme one in that direction that still passes
-(`fsir.plausible`), or a mixture with the present one. What it finds is a lower bound on the worst.
+(`fsir.wire.plausible`), or a mixture with the present one. What it finds is a lower bound on the worst.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.plan import Stage
-from fsir.plausible import Plausibility
+from fsir.privacy.plan import Stage
+from fsir.wire.plausible import Plausibility
 from sim_devices.poison.aggregation import Aggregation
 from sim_devices.poison.outcome import Estimator, loss
 from sim_devices.poison.population import Draw

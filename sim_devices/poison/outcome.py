@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.covariance import Levels, centred, trimmed
-from fsir.plan import Stage
+from fsir.estimate.covariance import Levels, centred, trimmed
+from fsir.privacy.plan import Stage
 from sim_devices.experiments.merged_release import basis_of
 
 Array = NDArray[np.float64]

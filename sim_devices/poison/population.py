@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.moments import Quantiser
-from fsir.plan import Stage, first_stage
-from fsir.task import Task
+from fsir.privacy.moments import Quantiser
+from fsir.privacy.plan import Stage, first_stage
+from fsir.task.task import Task
 from sim_devices.datasets.models import Model, cut_points, dimension, simulate, slice_count, true_basis
 from sim_devices.experiments.clip import clip_norm
 

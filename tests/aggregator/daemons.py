@@ -28,10 +28,10 @@ from aggregator.aggregator import Aggregator
 from aggregator.daemon import Daemon
 from aggregator.sqlite import SqliteStore
 from edge_agent.connection import Broker
-from fsir import messages
-from fsir.decode import decode
-from fsir.task import Task
+from fsir.task.task import Task
 from fsir.toml import to_toml
+from fsir.wire import messages
+from fsir.wire.decode import decode
 
 PATIENCE = 60.0
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from fsir import messages, screening
-from fsir.moments import Moments
-from fsir.noise import SeededNoise
-from fsir.plan import SCREENING, Stage, first_stage, report_size
-from fsir.release import Totals, release
-from fsir.task import Task
+from fsir.estimate import screening
+from fsir.privacy.moments import Moments
+from fsir.privacy.noise import SeededNoise
+from fsir.privacy.plan import SCREENING, Stage, first_stage, report_size
+from fsir.privacy.release import Totals, release
+from fsir.task.task import Task
+from fsir.wire import messages
 
 
 def make_task(p: int = 4, classes: int = 3, records: int = 200, name: str = "test", **sections: Any) -> Task:

@@ -14,10 +14,10 @@ from aggregator import estimating
 from aggregator.aggregator import REPEAT_SECONDS, Aggregator, Publication
 from aggregator.sqlite import SqliteStore
 from aggregator.store import StoreBusyError, StoreError
-from fsir import messages
-from fsir.decode import decode
-from fsir.plan import final_stage
-from fsir.task import Task
+from fsir.privacy.plan import final_stage
+from fsir.task.task import Task
+from fsir.wire import messages
+from fsir.wire.decode import decode
 from tests.aggregator.federations import make_task, report, screening_task, topic
 
 TASK = make_task(p=3, records=60)

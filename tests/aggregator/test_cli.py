@@ -19,7 +19,7 @@ import pytest
 from aggregator.aggregator import Aggregator
 from aggregator.cli import main
 from aggregator.sqlite import SqliteStore
-from fsir.task import Task
+from fsir.task.task import Task
 from fsir.toml import to_toml
 from tests.aggregator.daemons import Devices, wait_for
 from tests.aggregator.federations import make_task, report, screening_task, topic

@@ -19,9 +19,9 @@ from aggregator import counting
 from aggregator.aggregator import Aggregator
 from aggregator.sqlite import SqliteStore
 from aggregator.store import StoreBusyError
-from fsir import messages
-from fsir.decode import decode
-from fsir.task import Task
+from fsir.task.task import Task
+from fsir.wire import messages
+from fsir.wire.decode import decode
 from tests.aggregator.federations import make_task, report, screening_task, topic
 
 DEVICES = 8
@@ -40,7 +40,7 @@ def first_reports(task: Task) -> list[tuple[str, bytes]]:
 
 @cache
 def final_reports(task: Task, features: tuple[int, ...]) -> list[tuple[str, bytes]]:
-    from fsir.plan import final_stage
+    from fsir.privacy.plan import final_stage
 
     stage = final_stage(task, features)
     return [(topic(task, f"d{i}"), report(task, f"d{i}", 100 + i, stage)) for i in range(DEVICES)]

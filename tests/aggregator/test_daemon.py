@@ -18,9 +18,9 @@ from aggregator import counting, intake
 from aggregator.aggregator import Aggregator
 from aggregator.sqlite import SqliteStore
 from edge_agent.errors import LoginRefusedError
-from fsir import messages
-from fsir.decode import decode
-from fsir.task import Task
+from fsir.task.task import Task
+from fsir.wire import messages
+from fsir.wire.decode import decode
 from sim_devices.broker import Broker, find_mosquitto
 from tests.aggregator.daemons import Devices, Serving, plain_mosquitto, start_doomed, wait_for
 from tests.aggregator.federations import make_task, report

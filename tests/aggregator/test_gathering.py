@@ -17,10 +17,10 @@ from aggregator.aggregator import Aggregator
 from aggregator.gathering import gather
 from aggregator.sqlite import SqliteStore
 from aggregator.store import Store, StoreBusyError, StoreError, TotalsRow
-from fsir import messages
-from fsir.decode import decode
-from fsir.plan import first_stage
-from fsir.task import Task
+from fsir.privacy.plan import first_stage
+from fsir.task.task import Task
+from fsir.wire import messages
+from fsir.wire.decode import decode
 from tests.aggregator.federations import make_task, release_of, report, screening_task, topic
 
 TASK = make_task(p=3, records=60, aggregation="trimmed")

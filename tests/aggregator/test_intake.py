@@ -15,10 +15,10 @@ from aggregator import counting, intake
 from aggregator.aggregator import Aggregator
 from aggregator.reasons import REASONS
 from aggregator.sqlite import SqliteStore
-from fsir import messages
-from fsir.decode import decode
-from fsir.plan import final_stage, first_stage
-from fsir.task import Task
+from fsir.privacy.plan import final_stage, first_stage
+from fsir.task.task import Task
+from fsir.wire import messages
+from fsir.wire.decode import decode
 from tests.aggregator.federations import make_task, release_of, report, screening_task, topic
 
 TASK = make_task()

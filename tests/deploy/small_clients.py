@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from fsir.decode import decode
-from fsir.messages import Receipt, Verdict
+from fsir.wire.decode import decode
+from fsir.wire.messages import Receipt, Verdict
 from tests.deploy.tools import Authority, run
 
 HANDSHAKES_AT_ONCE = 50

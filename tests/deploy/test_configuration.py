@@ -11,8 +11,8 @@ import pytest
 
 from aggregator.connection import RECEIVE_MAXIMUM
 from edge_agent.policy import Policy
-from fsir.messages import LIMITS, PREFIX
-from fsir.task import Task
+from fsir.task.task import Task
+from fsir.wire.messages import LIMITS, PREFIX
 from tests.deploy.tools import DEPLOY, ROOT, run
 from tests.needs import find, need
 

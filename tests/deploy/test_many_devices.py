@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from fsir.messages import topic
 from fsir.toml import to_toml
+from fsir.wire.messages import topic
 from tests.aggregator.federations import make_task, report
 from tests.deploy.small_clients import SmallClient, contexts, join_all
 from tests.deploy.tools import Authority, ShippedBroker, run

@@ -11,9 +11,9 @@ import numpy as np
 import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion
 
-from fsir.decode import decode
-from fsir.messages import Active, Receipt, Report, Subspace, Verdict, encode, report_id, topic
-from fsir.task import Task
+from fsir.task.task import Task
+from fsir.wire.decode import decode
+from fsir.wire.messages import Active, Receipt, Report, Subspace, Verdict, encode, report_id, topic
 
 
 class TinyAggregator:

@@ -14,7 +14,7 @@ from edge_agent.features import FEATURE_NAMES
 from edge_agent.sources import open_source
 from edge_agent.sources.base import START, Options
 from edge_agent.windows import Windower
-from fsir.task import Task
+from fsir.task.task import Task
 
 FIRST = 1_328_125_000  # a window of the year 2023 ...
 BEGIN = FIRST * 1.28  # ... and when it begins

@@ -13,7 +13,7 @@ import numpy as np
 
 from edge_agent.entries import LedgerRow
 from edge_agent.state import State
-from fsir.task import Task
+from fsir.task.task import Task
 
 DEVICE = "dev-1"
 

@@ -11,14 +11,14 @@ from edge_agent.agent import Agent, Phase
 from edge_agent.errors import StateError
 from edge_agent.gate import UNHEARD
 from edge_agent.policy import Policy
-from edge_agent.retry import Delays
 from edge_agent.sources.base import Position, Record
 from edge_agent.state import State
-from fsir.messages import topic
-from fsir.moments import Moments
-from fsir.noise import SeededNoise, SystemNoise
-from fsir.plan import first_stage
-from fsir.release import release
+from fsir.net.backoff import Delays
+from fsir.privacy.moments import Moments
+from fsir.privacy.noise import SeededNoise, SystemNoise
+from fsir.privacy.plan import first_stage
+from fsir.privacy.release import release
+from fsir.wire.messages import topic
 from tests.edge_agent.world import (
     DEVICE,
     WILLING,

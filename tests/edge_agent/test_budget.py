@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edge_agent.budget import Cost, total_epsilon, total_mu
-from fsir import accounting
+from fsir.privacy import accounting
 
 costs = st.lists(
     st.builds(

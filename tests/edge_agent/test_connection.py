@@ -17,7 +17,7 @@ import pytest
 from edge_agent.cli import main
 from edge_agent.connection import LARGEST, Broker, Connection
 from edge_agent.errors import ConnectionSettingsError, LoginRefusedError
-from edge_agent.retry import Delays
+from fsir.net.backoff import Delays
 from tests.needs import find, need
 
 QUICK = Delays(first=0.05, longest=0.2)

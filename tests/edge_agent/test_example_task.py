@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from edge_agent.features import FEATURE_NAMES
-from fsir.task import Task
+from fsir.task.task import Task
 from sim_devices.datasets.population import LEVELS, DeviceStream, Population
 from sim_devices.scenarios import activities
 from sim_devices.tasks import Setting, build

@@ -12,8 +12,8 @@ import pytest
 from edge_agent.agent import Agent, Feed, Phase
 from edge_agent.policy import Policy
 from edge_agent.state import State
-from fsir.messages import LIMITS, Classifier, topic
-from fsir.plan import first_stage
+from fsir.privacy.plan import first_stage
+from fsir.wire.messages import LIMITS, Classifier, topic
 from tests.edge_agent.world import DEVICE, active, data, receipt, reports, simulated, subspace
 from tests.fsir.tasks import screened, table, task
 

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fsir.decode import decode
-from fsir.plan import first_stage
-from fsir.task import Task
+from fsir.privacy.plan import first_stage
+from fsir.task.task import Task
+from fsir.wire.decode import decode
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.processes import DEVICE, command, end, ledger, write_jsonl
 from tests.edge_agent.world import one_hot

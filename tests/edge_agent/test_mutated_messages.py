@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from edge_agent.agent import Agent
 from edge_agent.state import State
-from fsir.messages import topic
+from fsir.wire.messages import topic
 from tests.edge_agent.world import DEVICE, active, data, receipt, simulated, subspace
 from tests.fsir.tasks import screened
 

@@ -19,7 +19,7 @@ from edge_agent.cli import main
 from edge_agent.labels import EXPIRES, Event
 from edge_agent.signal_track import RATE
 from edge_agent.windows import HOP
-from fsir.messages import Active, encode, topic
+from fsir.wire.messages import Active, encode, topic
 from sim_devices import scenarios
 from sim_devices.datasets import hapt
 from sim_devices.datasets.population import ACTIVITIES, LEVEL_OF

@@ -14,7 +14,7 @@ from edge_agent.predict import Recogniser
 from edge_agent.recognition import Recognition
 from edge_agent.sources.base import Position, Record
 from edge_agent.state import State
-from fsir.messages import Classifier
+from fsir.wire.messages import Classifier
 from tests.edge_agent.test_predict import CENTRES, CLASSES, nearest, stream
 from tests.edge_agent.world import DEVICE as NAME
 from tests.edge_agent.world import data, receipt, simulated, subspace

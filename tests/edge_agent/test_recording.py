@@ -20,7 +20,7 @@ from edge_agent.sources import open_source
 from edge_agent.sources.base import START, Options, Position
 from edge_agent.sources.replay import Paced
 from edge_agent.windows import Windower
-from fsir.decode import decode
+from fsir.wire.decode import decode
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.motion import BEGIN, FIRST, OPTIONS, raw_task, read, recording, write_recording
 from tests.edge_agent.processes import DEVICE, command, end, ledger, wait_for_line

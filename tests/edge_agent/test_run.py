@@ -18,12 +18,12 @@ from edge_agent.agent import Agent, Feed
 from edge_agent.connection import Broker as Connected
 from edge_agent.errors import SourceError
 from edge_agent.output import Lines
-from edge_agent.retry import Delays
 from edge_agent.run import Manner, Runner
 from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
 from edge_agent.state import State
-from fsir.decode import decode
+from fsir.net.backoff import Delays
+from fsir.wire.decode import decode
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.processes import DEVICE, command, end, ledger, wait_for_line, write_jsonl
 from tests.edge_agent.world import active, data

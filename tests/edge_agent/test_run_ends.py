@@ -8,7 +8,7 @@ import subprocess
 import pytest
 
 from edge_agent.cli import main
-from fsir.decode import decode
+from fsir.wire.decode import decode
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.processes import DEVICE, command, write_jsonl
 from tests.fsir.tasks import task

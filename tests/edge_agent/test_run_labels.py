@@ -16,8 +16,8 @@ from edge_agent import label_file
 from edge_agent.cli import main as press
 from edge_agent.labels import Event
 from edge_agent.state import State
-from fsir.decode import decode
-from fsir.plan import first_stage
+from fsir.privacy.plan import first_stage
+from fsir.wire.decode import decode
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.motion import BEGIN, raw_task, recording, write_recording
 from tests.edge_agent.processes import DEVICE, command, end, wait_for_line

@@ -11,11 +11,11 @@ from edge_agent.agent import Phase
 from edge_agent.policy import Policy
 from edge_agent.sources.base import Position, Record
 from edge_agent.state import State
-from fsir.messages import LIMITS
-from fsir.moments import Moments
-from fsir.noise import SeededNoise
-from fsir.plan import final_stage, first_stage
-from fsir.release import release
+from fsir.privacy.moments import Moments
+from fsir.privacy.noise import SeededNoise
+from fsir.privacy.plan import final_stage, first_stage
+from fsir.privacy.release import release
+from fsir.wire.messages import LIMITS
 from tests.edge_agent.world import DEVICE, WILLING, active, data, one_hot, records, reports, simulated
 from tests.fsir.tasks import screened, task
 

@@ -13,7 +13,7 @@ from aggregator.cli import main as aggregator
 from edge_agent.cli import main
 from edge_agent.features import FEATURE_NAMES
 from edge_agent.windows import unit_records
-from fsir.task import Task
+from fsir.task.task import Task
 from tests.edge_agent.motion import BEGIN, OPTIONS, read, recording, write_recording
 
 RANGES = ["--acc-range", str(OPTIONS.acc_range), "--gyro-range", str(OPTIONS.gyro_range)]

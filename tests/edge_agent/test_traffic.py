@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import numpy as np
 import pytest
 
-from fsir.task import Task
+from fsir.task.task import Task
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.processes import DEVICE, command
 from tests.edge_agent.world import data

@@ -17,7 +17,7 @@ import edge_agent.transformer
 from edge_agent.errors import StateError
 from edge_agent.member import Member
 from edge_agent.transformer import FSIR
-from fsir.subspace import projection_loss
+from fsir.estimate.subspace import projection_loss
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.fsir.tasks import task
 

@@ -12,11 +12,11 @@ from edge_agent.outbox import Publish
 from edge_agent.policy import Policy
 from edge_agent.sources.base import Position, Record
 from edge_agent.state import State
-from fsir import messages
-from fsir.decode import decode
-from fsir.messages import Active, Receipt, Report, Subspace, Verdict, encode, topic
-from fsir.noise import SeededNoise
-from fsir.task import Task
+from fsir.privacy.noise import SeededNoise
+from fsir.task.task import Task
+from fsir.wire import messages
+from fsir.wire.decode import decode
+from fsir.wire.messages import Active, Receipt, Report, Subspace, Verdict, encode, topic
 
 DEVICE = "dev-1"
 WILLING = Policy(epsilon=1e3, unproven=("none", "vgm", "iid"))

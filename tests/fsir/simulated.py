@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fsir.moments import Moments
-from fsir.plan import first_stage
-from fsir.release import Totals
-from fsir.task import Task
+from fsir.privacy.moments import Moments
+from fsir.privacy.plan import first_stage
+from fsir.privacy.release import Totals
+from fsir.task.task import Task
 from sim_devices.datasets.models import cut_points, simulate, true_basis
 from sim_devices.experiments.clip import clip_norm
 from sim_devices.experiments.merged_release import ExactMoments, merged_release

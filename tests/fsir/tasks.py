@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fsir.task import Task
+from fsir.task.task import Task
 
 
 def table(p: int = 3, **changes: Any) -> dict[str, Any]:

@@ -13,8 +13,8 @@ from edge_agent.policy import Policy
 from edge_agent.sources.base import Options, Position, Record
 from edge_agent.sources.csv import CsvFile
 from edge_agent.state import State
-from fsir.noise import SeededNoise
-from fsir.task import Task
+from fsir.privacy.noise import SeededNoise
+from fsir.task.task import Task
 from tests.golden.files import READINGS, Message
 from tests.golden.readings import SEED
 from tests.golden.tasks import CLOCK

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from fsir.decode import decode
+from fsir.wire.decode import decode
 
 HERE = Path(__file__).resolve().parent
 READINGS = HERE / "readings"

@@ -18,8 +18,8 @@ from aggregator.sqlite import SqliteStore
 from edge_agent.label_file import append
 from edge_agent.labels import Event
 from edge_agent.recognition import Recognition
-from fsir.messages import topic
-from fsir.task import Task
+from fsir.task.task import Task
+from fsir.wire.messages import topic
 from tests.golden.device import Clock, Device, memory, on_disk, silence
 from tests.golden.files import LABELS, STATE_FILE, STORE_FILE, Message, of_kind
 from tests.golden.readings import DEVICES

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fsir.task import Task
+from fsir.task.task import Task
 
 CLOCK = 1_750_000_000  # seconds since 1970: when the federation begins
 FEATURES = ("acc_x", "acc_y", "acc_z", "gyro", "light", "sound")

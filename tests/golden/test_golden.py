@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from fsir.decode import decode
-from fsir.messages import Receipt, Report, Subspace, encode, topic
-from fsir.task import MECHANISMS, Task
+from fsir.task.task import MECHANISMS, Task
 from fsir.toml import to_toml
+from fsir.wire.decode import decode
+from fsir.wire.messages import Receipt, Report, Subspace, encode, topic
 from tests.golden.files import TASKS, Message, of_kind, same_subspace, wire_of
 from tests.golden.tasks import ALL, SERVED
 

@@ -10,9 +10,9 @@ import pytest
 from aggregator.aggregator import Aggregator
 from aggregator.counting import recount
 from aggregator.gathering import gather
-from fsir.decode import decode
-from fsir.messages import Receipt, Subspace, encode
-from fsir.subspace import estimate
+from fsir.estimate.subspace import estimate
+from fsir.wire.decode import decode
+from fsir.wire.messages import Receipt, Subspace, encode
 from tests.golden.files import (
     STORE,
     STORE_FILE,

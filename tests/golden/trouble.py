@@ -8,9 +8,9 @@ from dataclasses import replace
 import msgpack
 import numpy as np
 
-from fsir.decode import decode
-from fsir.messages import Report, encode, topic
-from fsir.task import Task
+from fsir.task.task import Task
+from fsir.wire.decode import decode
+from fsir.wire.messages import Report, encode, topic
 from tests.golden.files import Message
 from tests.golden.tasks import DENSE, PLAIN
 

@@ -14,10 +14,10 @@ from aggregator.sqlite import SqliteStore
 from edge_agent.entries import LedgerRow
 from edge_agent.reporting import report_bytes
 from edge_agent.state import State
-from fsir.decode import decode
-from fsir.messages import Active, report_id
-from fsir.noise import SystemNoise
-from fsir.plan import FINAL
+from fsir.privacy.noise import SystemNoise
+from fsir.privacy.plan import FINAL
+from fsir.wire.decode import decode
+from fsir.wire.messages import Active, report_id
 from tests.system.one_hot import Federation
 
 

@@ -17,10 +17,10 @@ from edge_agent.agent import Agent, Phase
 from edge_agent.connection import Broker, Connection
 from edge_agent.errors import StorageError
 from edge_agent.policy import Policy
-from edge_agent.retry import Delays
 from edge_agent.state import State
-from fsir.decode import decode
-from fsir.messages import Report
+from fsir.net.backoff import Delays
+from fsir.wire.decode import decode
+from fsir.wire.messages import Report
 from tests.system import points
 from tests.system.one_hot import POLICY, Federation
 

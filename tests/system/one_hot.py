@@ -14,9 +14,9 @@ import numpy as np
 from edge_agent.entries import LedgerRow
 from edge_agent.policy import Policy
 from edge_agent.sources.base import Position, Record
-from fsir.moments import Moments
-from fsir.plan import FINAL, SCREENING, Stage, final_stage, first_stage
-from fsir.task import TRIMMED, Task
+from fsir.privacy.moments import Moments
+from fsir.privacy.plan import FINAL, SCREENING, Stage, final_stage, first_stage
+from fsir.task.task import TRIMMED, Task
 
 CLASSES = ("even", "odd")
 POLICY = Policy(epsilon=1e3, unproven=("none",))

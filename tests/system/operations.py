@@ -6,7 +6,7 @@ import random
 import signal
 from collections.abc import Callable
 
-from fsir.messages import STAGES, Receipt, Verdict, encode, topic
+from fsir.wire.messages import STAGES, Receipt, Verdict, encode, topic
 from tests.system import points
 from tests.system.device import Device
 from tests.system.one_hot import Federation

@@ -11,10 +11,10 @@ from paho.mqtt.client import MQTTMessage
 
 from edge_agent.connection import Broker, Connection
 from edge_agent.ending import DONE, REFUSED
-from fsir.decode import decode
 from fsir.errors import MessageError
-from fsir.messages import Report, topic
 from fsir.toml import to_toml
+from fsir.wire.decode import decode
+from fsir.wire.messages import Report, topic
 from tests.system.books import Account, audit
 from tests.system.brokers import Mosquitto
 from tests.system.forkserver import Child, ForkServer

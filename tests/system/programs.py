@@ -22,8 +22,8 @@ from aggregator.aggregator import Aggregator
 from aggregator.daemon import Daemon
 from aggregator.sqlite import open_store
 from edge_agent.connection import Broker
-from edge_agent.retry import Delays
-from fsir.task import Task
+from fsir.net.backoff import Delays
+from fsir.task.task import Task
 from tests.system import points, safeguards
 
 NEVER = 1e9

@@ -20,7 +20,7 @@ from aggregator.intake import Arrival
 from edge_agent.outbox import Outbox, Publish
 from edge_agent.reporting import report_bytes
 from edge_agent.sources.base import START
-from fsir.messages import Verdict
+from fsir.wire.messages import Verdict
 
 Patch = Callable[[Any, str, Any], None]
 

@@ -8,7 +8,7 @@ import sys
 import edge_agent.agent
 import edge_agent.state
 from edge_agent.cli import main
-from fsir.noise import SeededNoise
+from fsir.privacy.noise import SeededNoise
 
 
 def seeded_main(seed: int, arguments: list[str]) -> int:

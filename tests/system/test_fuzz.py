@@ -18,12 +18,12 @@ from edge_agent import inbox
 from edge_agent.agent import Agent
 from edge_agent.policy import Policy
 from edge_agent.state import State
-from fsir import messages
-from fsir.decode import decode
 from fsir.errors import FsirError
-from fsir.noise import SeededNoise
-from fsir.plan import SCREENING, final_stage, first_stage
-from fsir.task import Task
+from fsir.privacy.noise import SeededNoise
+from fsir.privacy.plan import SCREENING, final_stage, first_stage
+from fsir.task.task import Task
+from fsir.wire import messages
+from fsir.wire.decode import decode
 from tests.aggregator import federations
 from tests.edge_agent.world import DEVICE, active, data, receipt, simulated, subspace
 from tests.fsir.tasks import screened, task

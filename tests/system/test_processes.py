@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from edge_agent.connection import Broker, Connection
-from fsir.messages import LIMITS, topic
+from fsir.wire.messages import LIMITS, topic
 from tests.system import points
 from tests.system.forkserver import Child, ForkServer
 from tests.system.mutations import Mutator

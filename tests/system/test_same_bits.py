@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from fsir.decode import decode
-from fsir.messages import topic
 from fsir.toml import to_toml
+from fsir.wire.decode import decode
+from fsir.wire.messages import topic
 from sim_devices import scenarios
 from sim_devices.datasets.synthetic_har import synthetic_har
 from sim_devices.evaluation import without_network

@@ -26,10 +26,10 @@ from aggregator.publication import Publication
 from aggregator.sqlite import SqliteStore
 from edge_agent.admission import Feed
 from edge_agent.agent import Agent, Phase
-from edge_agent.retry import Delays
 from edge_agent.state import State
-from fsir.decode import decode
-from fsir.messages import Report, topic
+from fsir.net.backoff import Delays
+from fsir.wire.decode import decode
+from fsir.wire.messages import Report, topic
 from tests.system.books import Account, audit
 from tests.system.one_hot import POLICY, Federation
 from tests.system.safeguards import Patch, fresh_noise, no_dedupe, position_not_committed

@@ -8,9 +8,9 @@ from typing import Any
 
 from aggregator.sqlite import SqliteStore
 from aggregator.store import StoreError
-from fsir.decode import decode
-from fsir.messages import Subspace, report_id, topic
-from fsir.plan import FINAL
+from fsir.privacy.plan import FINAL
+from fsir.wire.decode import decode
+from fsir.wire.messages import Subspace, report_id, topic
 from tests.system.forkserver import Child, ForkServer
 
 NAMES = ("worker-a", "worker-b", "worker-c", "worker-d")

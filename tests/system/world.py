@@ -11,8 +11,8 @@ from paho.mqtt.client import MQTTMessage
 
 from edge_agent.agent import Phase
 from edge_agent.connection import Broker, Connection
-from fsir.messages import topic
 from fsir.toml import to_toml
+from fsir.wire.messages import topic
 from tests.system.books import Account, audit, counted
 from tests.system.brokers import Mosquitto
 from tests.system.device import SHORT, Device

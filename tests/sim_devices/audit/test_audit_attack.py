@@ -9,7 +9,7 @@ import pytest
 from scipy.special import ndtr
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from fsir.plan import first_stage
+from fsir.privacy.plan import first_stage
 from sim_devices.audit import roc, targets, tracing
 from sim_devices.audit.canary import reports_of
 from sim_devices.audit.pairs import AuditError

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import fsir.noise
-from fsir import plan
-from fsir.decode import decode
+import fsir.privacy.noise
+from fsir.privacy import plan
+from fsir.wire.decode import decode
 from sim_devices.audit import blackbox, suite
 from sim_devices.audit.canary import canary, predicted, vector
 from sim_devices.audit.mechanisms import Claim
@@ -24,8 +24,8 @@ def test_the_agent_is_consistent_with_its_claim_and_the_audit_is_not_blind():
 
 
 def test_half_of_the_noise_in_the_code_is_found(monkeypatch):
-    whole = fsir.noise.normal_of
-    monkeypatch.setattr(fsir.noise, "normal_of", lambda word: 0.5 * whole(word))
+    whole = fsir.privacy.noise.normal_of
+    monkeypatch.setattr(fsir.privacy.noise, "normal_of", lambda word: 0.5 * whole(word))
     assert suite.agent(None, EPSILON, DELTA, 300, seed=1).verdict == "violated"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from fsir import accounting
+from fsir.privacy import accounting
 from sim_devices.audit import exact, montecarlo
 from sim_devices.audit.finding import Bound, Finding, at_least, at_most, best
 from sim_devices.audit.laws import Certain, Gaussian, same_noise

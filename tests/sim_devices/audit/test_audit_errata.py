@@ -7,7 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from fsir import accounting, published
+from fsir.privacy import accounting
+from fsir.privacy import paper as published
 from sim_devices.audit.check import check
 from sim_devices.audit.pairs import Pair, Records
 from sim_devices.datasets import models

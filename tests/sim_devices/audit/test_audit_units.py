@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from fsir import plan
-from fsir.task import Task
+from fsir.privacy import plan
+from fsir.task.task import Task
 from sim_devices.audit.exact import distance
 from sim_devices.audit.laws import Gaussian
 from sim_devices.audit.mechanisms import law_of_stages, learned

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from fsir import accounting, plan
-from fsir.published import statement
+from fsir.privacy import accounting, plan
+from fsir.privacy.paper import statement
 from sim_devices.audit.check import check
 from sim_devices.audit.mechanisms import Claim
 from sim_devices.audit.pairs import PAIRS, AuditError, pair

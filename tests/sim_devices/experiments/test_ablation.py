@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from fsir import accounting
-from fsir.plan import first_stage
+from fsir.privacy import accounting
+from fsir.privacy.plan import first_stage
 from sim_devices.experiments import ablation
 from sim_devices.experiments.low import low_task
 from sim_devices.experiments.paper import Cell

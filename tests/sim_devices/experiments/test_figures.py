@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from fsir.subspace import angles
+from fsir.estimate.subspace import angles
 from sim_devices.datasets.flights import CUTS, flights
 from sim_devices.datasets.population import Population
 from sim_devices.experiments import airline, curves, figures, rehearsal

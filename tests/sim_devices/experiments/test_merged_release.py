@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy.stats import kstest, norm
 
-from fsir.covariance import merged
-from fsir.moments import Moments
-from fsir.noise import SeededNoise
-from fsir.plan import first_stage
-from fsir.release import Totals, release
-from fsir.subspace import estimate, projection_loss
+from fsir.estimate.covariance import merged
+from fsir.estimate.subspace import estimate, projection_loss
+from fsir.privacy.moments import Moments
+from fsir.privacy.noise import SeededNoise
+from fsir.privacy.plan import first_stage
+from fsir.privacy.release import Totals, release
 from sim_devices.datasets.models import simulate
 from sim_devices.experiments.low import PerClient, Replication, Setup, low_task, stream
 from sim_devices.experiments.merged_release import ExactMoments, basis_of, merged_release, noiseless_basis

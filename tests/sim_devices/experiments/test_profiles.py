@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from fsir.published import vgm_floor, vgm_noise
+from fsir.privacy.paper import vgm_floor, vgm_noise
 from sim_devices.experiments import profiles
 from sim_devices.experiments.paper import Cell, printed
 from sim_devices.experiments.single import run_cell

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fsir.task import Task
+from fsir.task.task import Task
 from sim_devices.experiments.rehearsal import Design, Fleet, best_clip, rehearse, uncorrelated
 
 

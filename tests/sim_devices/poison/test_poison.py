@@ -10,15 +10,15 @@ import pytest
 
 from aggregator.aggregator import Aggregator
 from aggregator.sqlite import SqliteStore
-from fsir import messages
-from fsir.decode import decode
 from fsir.errors import TaskError
-from fsir.moments import Moments
-from fsir.plan import first_stage
-from fsir.plausible import allowed_sizes, implausible
-from fsir.release import release
-from fsir.subspace import projection_loss
-from fsir.task import Task
+from fsir.estimate.subspace import projection_loss
+from fsir.privacy.moments import Moments
+from fsir.privacy.plan import first_stage
+from fsir.privacy.release import release
+from fsir.task.task import Task
+from fsir.wire import messages
+from fsir.wire.decode import decode
+from fsir.wire.plausible import allowed_sizes, implausible
 from sim_devices.poison.aggregation import AGGREGATIONS, GroupMedian, Plain, Trimmed
 from sim_devices.poison.attack import Admission, Search
 from sim_devices.poison.cli import add_parsers

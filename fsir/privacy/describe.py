@@ -1,0 +1,86 @@
+"""What a task asks of a device, in plain words."""
+
+from __future__ import annotations
+
+import math
+from datetime import UTC, datetime
+
+from fsir.privacy.paper import statement
+from fsir.privacy.plan import FINAL, Stage, all_stages, minimum_size, report_size
+from fsir.task.task import TRIMMED, Task
+
+_TRIMMING = (
+    "In every number the lowest and the highest quarter of all reports do not count, which bounds what a lying device\n"
+    "  can do. That happens after the reports have arrived: it changes nothing about what this device gives away."
+)
+_COUNT = (
+    "The number of records is part of it WITHOUT NOISE: so many had a response as above, and numbers in all features."
+)
+
+
+def describe(task: Task) -> str:
+    """A page for the owner of a device: what leaves it, when, and how well it is protected."""
+    lines = [f"Task {task.name!r}, epoch {task.epoch}, digest {task.digest.hex()[:16]}", ""]
+    lines += [
+        f"What is learned: which combinations of {task.p} features explain {task.response.name!r} ({_slices(task)})."
+    ]
+    lines += ["", "What would leave the device:"]
+    lines += [f"  {number}. {_stage(task, stage)}" for number, stage in enumerate(all_stages(task), 1)]
+    lines += [
+        f"  Each is sent once; a retry repeats the same bytes. {_when(task)}",
+        f"  {'Presence messages tell when the device is on.' if task.report.presence else 'No presence messages.'}",
+        "  No record, time stamp or count of refused records is part of a report.",
+        *([f"  {_COUNT}"] if task.report.deadline is not None else []),
+        *([f"  {_TRIMMING}"] if task.aggregation == TRIMMED else []),
+        "",
+        "How it is protected:",
+    ]
+    return "\n".join([*lines, *(f"  {line}" for line in _protection(task))])
+
+
+def _slices(task: Task) -> str:
+    if task.response.classes:
+        return f"{len(task.response.classes)} classes: {', '.join(task.response.classes)}"
+    return f"a number, in {len(task.response.cuts) + 1} intervals"
+
+
+def _stage(task: Task, stage: Stage) -> str:
+    values = sum(block.size for block in stage.blocks)
+    if stage.name == FINAL:
+        features = f"all {stage.p}" if task.screening is None else f"at most {stage.p} active"
+        return (
+            f"final report: {values} noisy numbers (sums per slice, counts and second moments of {features} features)"
+        )
+    if task.screening is not None and task.screening.method == "votes":
+        return f"screening report: names of features that stand out of {values} noisy sums computed on the device"
+    content = "coded sums" if stage.code else "sums per slice, and counts,"
+    return f"screening report: {values} noisy numbers ({content} of all {stage.p} features)"
+
+
+def _when(task: Task) -> str:
+    delay = f", after a random delay of up to {task.report.max_delay:g} s" if task.report.max_delay else ""
+    if task.report.deadline is None:
+        return f"It leaves when {report_size(task)} records have been seen{delay}."
+    moment = datetime.fromtimestamp(task.report.deadline, UTC).isoformat()
+    size = f"at least {minimum_size(task)}, at most {report_size(task)}"
+    return f"It leaves at {moment}, with the records seen until then ({size}){delay}."
+
+
+def _protection(task: Task) -> list[str]:
+    privacy, known = task.privacy, statement(task)
+    g = privacy.unit_records
+    unit = "one record" if g == 1 else f"any {g} consecutive records"
+    if not known.proven:
+        return [
+            f"NOT PROVEN: {known.reason}.",
+            f"The task claims epsilon {privacy.epsilon:g} at delta {privacy.delta:g} per {unit}; do not rely on it.",
+            "Do not take part with data that matter.",
+        ]
+    odds = math.exp(privacy.epsilon)
+    return [
+        f"Total epsilon {privacy.epsilon:g} at delta {privacy.delta:g} for everything above, per {unit}.",
+        f"Whoever sees all reports can raise the odds of a guess about {unit} by a factor of at most {odds:.2f},",
+        f"except with probability {privacy.delta:g}. Proven: {known.reason}.",
+        *(["NOT PROTECTED is the number of records."] if task.report.deadline is not None else []),
+        "It does not hide what the device's data are like on the whole, or that it takes part.",
+    ]

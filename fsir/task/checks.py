@@ -1,0 +1,202 @@
+"""The checks that stand between a table (a TOML file, a message) and a `Task`."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Any
+
+from fsir.errors import TaskError
+from fsir.fields import Table
+from fsir.privacy.plan import MAX_RECORDS, all_stages, minimum_size, report_size
+from fsir.task.task import MECHANISMS, TRIMMED, Clip, Features, Privacy, Report, Response, Screening, Task
+from fsir.wire.codec import MAX_VALUES
+
+MAX_FEATURES = 20_000
+MAX_SLICES = 256
+TASK_BYTES = 4 * 2**20  # of the task on the wire: what every device must be able to read
+KEPT_RECORDS_BYTES = 64 * 2**20  # what a device may hold of its own records between two stages
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+
+
+def read_task(table: Mapping[str, Any]) -> Task:
+    """Check plain tables and build the task; the first fault found is raised as a `TaskError`."""
+    top = Table(table, "")
+    name = top.text("name")
+    if not _NAME.match(name):
+        raise top.error("name", name, "use 1 to 64 letters, digits, '.', '_' or '-'")
+    features = _features(top.section("features"))
+    response = _response(top.section("response"))
+    part = top.section("clip")
+    clip = Clip(part.number("truncate", least=1e-6, to=1e6), part.number("norm", least=1e-6, to=1e9))
+    part.done()
+    widest = clip.truncate * len(features.names) ** 0.5
+    if clip.norm > widest * (1 + 1e-9):
+        raise TaskError("clip.norm", clip.norm, f"no record can be longer than R sqrt(p) = {widest:.6g}; lower it")
+    privacy = _privacy(top.section("privacy"))
+    report = _report(top.section("report"))
+    screening = _screening(top.section("screening"), features, response) if top.has("screening") else None
+    dimension = _dimension(top, features, response)
+    aggregation = _aggregation(top, report, screening)
+    epoch = top.whole("epoch", 1, low=1)
+    task = Task(name, features, response, clip, privacy, report, screening, dimension, aggregation, epoch)
+    top.done()
+    _check_plan(task)
+    _check_kept_records(task)
+    return task
+
+
+def _features(part: Table) -> Features:
+    names = part.texts("names", at_most=MAX_FEATURES)
+    if not names:
+        raise part.error("names", names, "name at least one feature")
+    if len(set(names)) < len(names):
+        twice = sorted(name for name, count in Counter(names).items() if count > 1)
+        raise part.error("names", twice[:3], "feature names must be unique; rename these")
+    centre, scale = part.numbers("centre", 0.0, len(names)), part.numbers("scale", 1.0, len(names))
+    # Far inside of what a float holds, so that no record makes an infinity or a NaN.
+    if not 1e-100 <= min(scale) <= max(scale) <= 1e100:
+        raise part.error("scale", (min(scale), max(scale)), "every scale must lie between 1e-100 and 1e100")
+    if max(map(abs, centre)) > 1e100:
+        raise part.error("centre", max(map(abs, centre)), "every centre must lie between -1e100 and 1e100")
+    part.done()
+    return Features(names, centre, scale)
+
+
+def _response(part: Table) -> Response:
+    response = Response(
+        part.text("name", "y"),
+        part.texts("classes", (), at_most=MAX_SLICES),
+        part.numbers("cuts", (), at_most=MAX_SLICES - 1),
+    )
+    part.done()
+    if bool(response.classes) == bool(response.cuts):
+        raise part.error("classes", response.classes, "give either classes (two or more labels) or cuts (numbers)")
+    if len(response.classes) == 1 or len(set(response.classes)) < len(response.classes):
+        raise part.error("classes", response.classes, "give two or more different labels")
+    if any(a >= b for a, b in pairwise(response.cuts)):
+        raise part.error("cuts", response.cuts, "cut points must increase strictly")
+    return response
+
+
+def _privacy(part: Table) -> Privacy:
+    privacy = Privacy(
+        epsilon=part.number("epsilon", above=0, to=1000),
+        delta=part.number("delta", 1e-6, above=0, to=0.1),
+        mechanism=part.choice("mechanism", "gaussian", MECHANISMS),
+        unit_records=part.whole("unit_records", 1, low=1, high=100_000),
+    )
+    part.done()
+    return privacy
+
+
+def _report(part: Table) -> Report:
+    report = Report(
+        records=part.whole("records", None, low=1, high=MAX_RECORDS),
+        sigma_0=part.number("sigma_0", None, least=1e-12, to=1e12),
+        deadline=part.moment("deadline", None),
+        max_delay=part.number("max_delay", 0.0, least=0, to=7 * 86400),
+        presence=part.flag("presence", False),
+    )
+    part.done()
+    if report.records is None and report.sigma_0 is None and report.deadline is None:
+        raise part.error("records", None, "say when to report: records, sigma_0 (tolerated noise) or deadline")
+    if report.deadline is None and report.records is not None and report.sigma_0 is not None:
+        raise part.error("sigma_0", report.sigma_0, "give records or sigma_0, not both")
+    if report.deadline is not None and report.records is None:
+        # A report weighs as much as the records that it claims: without a limit a single liar is the federation.
+        raise part.error("records", None, "with a deadline say at most how many records a report may be about")
+    return report
+
+
+def _screening(part: Table, features: Features, response: Response) -> Screening:
+    method = part.choice("method", "dense", ("dense", "votes"))
+    selections = ("majority",) if method == "votes" else ("per_slice", "overall", "significant")
+    p = len(features.names)
+    codes = ("slices", "simplex") if response.classes else ("slices", "circle")
+    screening = Screening(
+        method=method,
+        records=part.choice("records", "same", ("same", "fresh")),
+        share=part.number("share", 0.5, above=0, below=1),
+        select=part.choice("select", selections[0], selections),
+        keep=part.whole("keep", 3, low=1, high=p),
+        limit=part.whole("limit", min(64, p), low=1, high=p),
+        threshold=part.number("threshold", 0.0, least=0),
+        code=part.choice("code", "slices", codes),
+        quorum=part.whole("quorum", 1, low=1),
+        wait_seconds=part.number("wait_seconds", 0.0, least=0),
+        final_norm=part.number("final_norm", None, least=1e-6, to=1e9),
+        final_norm_factor=part.number("final_norm_factor", None, least=1e-6, to=1e6),
+    )
+    part.done()
+    if (screening.final_norm is None) == (screening.final_norm_factor is None):
+        raise part.error("final_norm", screening.final_norm, "give final_norm or final_norm_factor, one of the two")
+    if screening.method == "votes" and screening.threshold <= 0.0:
+        raise part.error("threshold", screening.threshold, "votes need a threshold above 0 on the slice means")
+    if screening.method == "votes" and screening.code != "slices":
+        raise part.error("code", screening.code, "votes are cast per slice; use code = 'slices'")
+    return screening
+
+
+def _dimension(top: Table, features: Features, response: Response) -> int | None:
+    if top.get("dimension", "auto") == "auto":
+        return None
+    highest = min(len(features.names), (len(response.classes) or len(response.cuts) + 1) - 1)
+    dimension: int = top.whole("dimension", low=1, high=highest)
+    return dimension
+
+
+def _aggregation(top: Table, report: Report, screening: Screening | None) -> str | None:
+    aggregation = top.choice("aggregation", "sum", ("sum", TRIMMED))
+    if aggregation == "sum":
+        return None
+    if report.deadline is not None:
+        remedy = "compares reports about equally many records; leave out report.deadline, or use 'sum'"
+        raise top.error("aggregation", aggregation, remedy)
+    if screening is not None and screening.method == "votes":
+        remedy = "votes are counted, not trimmed, and few liars decide them; use screening.method = 'dense', or 'sum'"
+        raise top.error("aggregation", aggregation, remedy)
+    return aggregation
+
+
+def _check_plan(task: Task) -> None:
+    """What follows from a task must be possible too: found here, not when a device has learned its last record."""
+    try:
+        stages = all_stages(task)
+    except (ArithmeticError, ValueError):  # the noise is beyond what a number can hold
+        raise TaskError("privacy.epsilon", task.privacy.epsilon, "the noise would drown any sum; raise it") from None
+    if (size := len(task.encode())) > TASK_BYTES:
+        remedy = f"the task would take {size} bytes, and devices read at most {TASK_BYTES}; name fewer, or shorter"
+        raise TaskError("features.names", f"{task.p} names", remedy)
+    for stage in stages:
+        values = sum(block.size for block in stage.blocks)
+        if values > MAX_VALUES:
+            remedy = f"the {stage.name} report would hold {values} numbers, at most {MAX_VALUES} are possible; "
+            raise TaskError("features.names", f"{task.p} names", remedy + "name fewer, or screen first")
+        if task.clip.truncate > 256 * stage.norm:
+            remedy = f"is more than 256 times the clip {stage.norm:g} of the {stage.name} report; lower it to that"
+            raise TaskError("clip.truncate", task.clip.truncate, remedy)
+        if max(block.step for block in stage.blocks) > 2**53:
+            raise TaskError("privacy.epsilon", task.privacy.epsilon, "the noise would drown any sum; raise it")
+    if report_size(task) > MAX_RECORDS:
+        remedy = f"would need {report_size(task)} records, at most {MAX_RECORDS} are possible; tolerate more noise"
+        raise TaskError("report.sigma_0", task.report.sigma_0, remedy)
+    if task.report.deadline is not None and minimum_size(task) > report_size(task):
+        remedy = f"the tolerated noise sigma_0 takes {minimum_size(task)} records at least; raise it, or sigma_0"
+        raise TaskError("report.records", task.report.records, remedy)
+    limit = None if task.screening is None else task.screening.limit
+    if limit is not None and task.dimension is not None and task.dimension > limit:
+        raise TaskError("dimension", task.dimension, f"the final report has at most {limit} features; lower it")
+
+
+def _check_kept_records(task: Task) -> None:
+    """Two stages on the same records mean that the device keeps them in between: that must be bounded."""
+    if task.screening is None or task.screening.records == "fresh":
+        return
+    needed = report_size(task) * task.p * 2
+    if needed > KEPT_RECORDS_BYTES:
+        raise TaskError(
+            "screening.records", "same", f"a device would have to keep {needed / 2**20:.0f} MiB of records; use 'fresh'"
+        )

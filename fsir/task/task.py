@@ -1,0 +1,181 @@
+"""The task: the public contract of one federation, which nobody can change underneath a device.
+
+Everything here is public and fixed before a device looks at its first record: features with centre and scale, slices,
+clips, the privacy budget, when to report. Its canonical bytes have a digest; every report carries the digest, so that
+a changed task is another task. `fsir.privacy.plan` derives the noise from it, `fsir.privacy.describe` says in words what a device
+gives away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import msgpack
+
+from fsir.errors import TaskError
+from fsir.task.slicing import Slicing
+
+MECHANISMS = ("gaussian", "iid", "vgm", "none")
+TRIMMED = "trimmed"
+
+
+@dataclass(frozen=True)
+class Features:
+    """What is measured: a record's value `x` enters as `(x - centre) / scale`."""
+
+    names: tuple[str, ...]
+    centre: tuple[float, ...]
+    scale: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Response:
+    """What is explained: a class label, or a number with public cut points."""
+
+    name: str
+    classes: tuple[str, ...] = ()
+    cuts: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Clip:
+    """How far one record can reach: `truncate` (R) per coordinate, `norm` (C) in Euclidean norm."""
+
+    truncate: float
+    norm: float
+
+
+@dataclass(frozen=True)
+class Privacy:
+    """The total budget of a device for this task; `unit_records` consecutive records are protected together."""
+
+    epsilon: float
+    delta: float = 1e-6
+    mechanism: str = "gaussian"
+    unit_records: int = 1
+
+
+@dataclass(frozen=True)
+class Report:
+    """When a device reports: at exactly `records` records, or with all it has (at most `records`) at a `deadline`.
+
+    `sigma_0`, the tolerated noise, stands for the fewest records that keep it.
+    """
+
+    records: int | None = None
+    sigma_0: float | None = None
+    deadline: int | None = None  # seconds since 1970, UTC
+    max_delay: float = 0.0  # a report leaves after a random delay of up to this many seconds
+    presence: bool = False
+
+
+@dataclass(frozen=True)
+class Screening:
+    """How a first report chooses the features of the second one."""
+
+    method: str = "dense"  # dense: noisy sums of all features; votes: indices computed from them on the device
+    records: str = "same"  # same: both stages share the budget; fresh: disjoint records, each stage has all of it
+    share: float = 0.5  # of mu^2, for the first stage, where records are the same
+    select: str = "per_slice"  # per_slice | overall | significant | majority (for votes)
+    keep: int = 3  # features kept per slice, or overall
+    limit: int = 64  # a device refuses an active set that is larger
+    threshold: float = 0.0  # of the votes, on conditional slice means
+    code: str = "slices"  # the response code of the first stage: slices | circle | simplex
+    quorum: int = 1  # devices that must have reported before the active set is published ...
+    wait_seconds: float = 0.0  # ... or so long after the first report, if above 0
+    final_norm: float | None = None  # C of the second stage ...
+    final_norm_factor: float | None = None  # ... or this times the square root of its number of features
+
+
+@dataclass(frozen=True)
+class Task:
+    """One federation. Build it with `Task.load`, `Task.from_table` or `Task.decode`: they check everything."""
+
+    name: str
+    features: Features
+    response: Response
+    clip: Clip
+    privacy: Privacy
+    report: Report
+    screening: Screening | None = None
+    dimension: int | None = None  # None: decided from the data (auto)
+    aggregation: str | None = None  # None: exact sums; TRIMMED: without the outer quarters (`fsir.estimate.trimming`)
+    epoch: int = 1
+
+    @property
+    def p(self) -> int:
+        """Number of features."""
+        return len(self.features.names)
+
+    @property
+    def slicing(self) -> Slicing:
+        """The map from responses to slices."""
+        return Slicing(self.response.classes, self.response.cuts)
+
+    def table(self) -> dict[str, Any]:
+        """The task as plain nested tables: what a TOML file holds, with every default written out."""
+        table: dict[str, Any] = _plain(self)
+        return table
+
+    def encode(self) -> bytes:
+        """Canonical bytes: the same task gives the same bytes everywhere."""
+        packed: bytes = msgpack.packb(_sorted(self.table()))
+        return packed
+
+    @property
+    def digest(self) -> bytes:
+        """SHA-256 of the canonical bytes: the identity of the task."""
+        return hashlib.sha256(self.encode()).digest()
+
+    def describe(self) -> str:
+        """In plain words: what a device that takes part gives away."""
+        from fsir.privacy.describe import describe  # it needs the plan, which needs this module
+
+        return describe(self)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Task:
+        """Read a TOML file."""
+        try:
+            with open(path, "rb") as file:
+                table = tomllib.load(file)
+        except FileNotFoundError:
+            raise TaskError("task file", str(path), "does not exist; give the path of a TOML file") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise TaskError("task file", str(path), f"is not valid TOML: {error}") from None
+        return cls.from_table(table)
+
+    @classmethod
+    def decode(cls, raw: bytes) -> Task:
+        """Read canonical bytes, as they come from the broker."""
+        from fsir.wire.decode import unpack  # messages speak about tasks
+
+        task = cls.from_table(unpack(raw))
+        if task.encode() != raw:
+            raise TaskError("task", raw, "is not in canonical form; publish the bytes of Task.encode()")
+        return task
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any]) -> Task:
+        """Check plain tables and build the task; the first fault found is raised as a `TaskError`."""
+        from fsir.task.checks import read_task  # the checks build what is defined here
+
+        return read_task(table)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return list(value)
+    if not hasattr(value, "__dataclass_fields__"):
+        return value
+    table = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
+    return {key: entry for key, entry in table.items() if entry is not None and entry != []}
+
+
+def _sorted(table: dict[str, Any]) -> dict[str, Any]:
+    return {key: _sorted(value) if isinstance(value, dict) else value for key, value in sorted(table.items())}

@@ -1,0 +1,1 @@
+"""What goes over the wire: messages, their bytes, and which of them no honest device can have sent. Pure."""

@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from fsir.errors import MessageError, RecordError
+from fsir.estimate.projection import Projector
+from fsir.wire.messages import Classifier, Subspace
+from tests.fsir.tasks import task
+
+BASIS = np.array([[1.0, 0.5], [-2.0, 0.25]])
+TASK = task(3, features={"centre": [1.0, 2.0, 3.0], "scale": [1.0, 2.0, 4.0]}, clip={"truncate": 2.0, "norm": 1.5})
+CLASSIFIER = Classifier(("a", "b", "c"), np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.zeros(3), np.zeros((3, 2)))
+SUBSPACE = Subspace(TASK.digest, 1, ("x2", "x0"), BASIS, np.ones(2), 0.1, 0.1, 3, 300, classifier=CLASSIFIER)
+
+
+def test_records_are_standardised_in_the_order_of_the_subspace():
+    X = np.array([[7.0, 2.0], [3.0, 1.0]])  # x2, x0
+    np.testing.assert_allclose(Projector(TASK, SUBSPACE).project(X), [BASIS.T @ [1.0, 1.0], [0.0, 0.0]])
+
+
+def test_a_record_is_classified_as_the_clipped_record_it_would_have_been():
+    projector = Projector(TASK, SUBSPACE)
+    near, far = np.array([[3.0, 0.6]]), np.array([[3.0, 1.0 - 400.0]])
+    at_the_clip = np.array([[3.0, 1.0 - 1.5]])
+    assert projector.classify(far)[0] == projector.classify(near)[0] == ["a"]
+    assert projector.classify(far)[1] == pytest.approx(projector.classify(at_the_clip)[1], abs=1e-3)
+
+
+def test_confidence_is_the_probability_of_the_named_class():
+    X = np.random.default_rng(0).normal(3.0, 2.0, (50, 2))
+    labels, confidence = Projector(TASK, SUBSPACE).classify(X)
+    assert set(labels) <= {"a", "b", "c"}
+    assert ((confidence >= 1 / 3) & (confidence <= 1.0)).all()
+    sure, unsure = np.array([[3.0, -5.0]]), np.array([[3.0, 1.0]])
+    assert Projector(TASK, SUBSPACE).classify(sure)[1] > Projector(TASK, SUBSPACE).classify(unsure)[1]
+
+
+@pytest.mark.parametrize("X", [np.zeros((2, 3)), np.zeros(2), np.array([[np.nan, 0.0]]), np.array([[np.inf, 0.0]])])
+def test_rows_that_are_no_records_are_refused(X):
+    with pytest.raises(RecordError):
+        Projector(TASK, SUBSPACE).project(X)
+
+
+def test_what_does_not_belong_together_is_refused():
+    with pytest.raises(MessageError, match="another task"):
+        Projector(replace(TASK, epoch=2), SUBSPACE)
+    with pytest.raises(MessageError, match="unknown"):
+        Projector(TASK, replace(SUBSPACE, features=("x2", "unknown")))
+    with pytest.raises(RecordError, match="no classifier"):
+        Projector(TASK, replace(SUBSPACE, classifier=None)).classify(np.zeros((1, 2)))
+
+
+def test_a_device_needs_neither_scipy_nor_the_estimate_to_project():
+    code = "import sys, fsir.estimate.projection; print(sorted({'scipy', 'fsir.estimate.subspace', 'sklearn', 'pandas'} & set(sys.modules)))"
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "[]"

@@ -1,0 +1,213 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fsir.errors import TaskError
+from fsir.privacy import accounting
+from fsir.privacy.moments import Moments
+from fsir.privacy.noise import sampling_error
+from fsir.privacy.plan import (
+    CODE_UNIT,
+    FINAL,
+    RESOLUTION,
+    SCREENING,
+    all_stages,
+    final_stage,
+    first_stage,
+    minimum_size,
+    published_values,
+    report_size,
+    sampling_charge,
+    total_mu,
+)
+from tests.fsir.tasks import screened, task
+
+TASKS = {
+    "one stage": task(5),
+    "one stage, units of 3": task(5, privacy={"epsilon": 2.0, "unit_records": 3}),
+    "numbers": task(4, response={"classes": None, "cuts": [-1.0, 0.0, 1.0]}),
+    "same records": screened(6, share=0.3),
+    "fresh records": screened(6, records="fresh"),
+    "units of 2, factor": task(
+        6, privacy={"unit_records": 2}, screening={"keep": 2, "limit": 4, "final_norm_factor": 0.5}
+    ),
+    "simplex code": screened(6, code="simplex"),
+    "circle code": task(
+        6,
+        response={"classes": None, "cuts": [-1.0, 0.0, 1.0]},
+        screening={"keep": 2, "limit": 4, "final_norm": 1.5, "code": "circle"},
+    ),
+    "votes": screened(6, method="votes", threshold=0.4),
+}
+every_task = pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+
+
+def scales_of(stage):
+    """(c, s_M, s_S) that the blocks of a stage really have."""
+    s_M = stage.sums.sd
+    c = s_M / stage.counts.sd if stage.counts.size else 0.0
+    return c, s_M, stage.diagonal.sd if stage.has_second else math.inf
+
+
+@every_task
+def test_the_noise_of_a_stage_gives_the_cost_in_its_ledger(task):
+    for stage in all_stages(task):
+        c, s_M, s_S = scales_of(stage)
+        cost = task.privacy.unit_records * accounting.joint_mu(stage.norm, c, s_M, s_S)
+        assert cost == pytest.approx(stage.mu, rel=1e-12)
+        if stage.has_second:  # the square root of 2 weight of the upper triangle
+            assert stage.off_diagonal.sd * math.sqrt(2.0) == pytest.approx(s_S, rel=1e-12)
+
+
+@every_task
+def test_the_stages_together_spend_the_budget_and_the_samplers_error_is_paid(task):
+    stages = all_stages(task)
+    fresh = task.screening is not None and task.screening.records == "fresh"
+    mu = max(stage.mu for stage in stages) if fresh else accounting.compose(*(stage.mu for stage in stages))
+    assert mu == pytest.approx(total_mu(task), rel=1e-12)
+    values = sum(block.size for stage in stages for block in stage.blocks)
+    assert values <= published_values(task)
+    epsilon, delta = sampling_charge(values, task.privacy.epsilon)
+    assert delta >= values * sampling_error(2.0 * RESOLUTION)
+    reached = accounting.delta_of(mu, task.privacy.epsilon - epsilon) + delta
+    assert reached <= task.privacy.delta
+    assert reached == pytest.approx(task.privacy.delta, rel=1e-3)  # nothing to speak of is given away
+
+
+@every_task
+@given(data=st.data())
+def test_no_replacement_moves_a_release_further_than_its_cost(task, data):
+    records = st.lists(st.floats(-1e3, 1e3), min_size=task.p, max_size=task.p)
+    responses = st.sampled_from(task.response.classes) if task.response.classes else st.floats(-2.0, 2.0)
+    pairs = [(data.draw(records), data.draw(responses)) for _ in range(2)]
+    for stage in all_stages(task):
+        first, second = (exact_release(task, stage, x, y) for x, y in pairs)
+        moved = math.hypot(*(np.linalg.norm(a - b) for a, b in zip(first, second, strict=True)))
+        assert moved * task.privacy.unit_records <= stage.mu * (1 + 1e-12)
+
+
+@every_task
+def test_the_worst_replacement_reaches_the_cost(task):
+    x = np.full(task.p, 1e6)
+    y = task.response.classes[0] if task.response.classes else 0.5
+    for stage in all_stages(task):
+        first, second = (exact_release(task, stage, sign * x, y) for sign in (1, -1))
+        moved = math.hypot(*(np.linalg.norm(a - b) for a, b in zip(first, second, strict=True)))
+        reached = moved * task.privacy.unit_records / stage.mu
+        assert reached > 0.99
+
+
+def exact_release(task, stage, x, y):
+    """What a single record adds to each block, in standard deviations of the noise."""
+    moments = Moments(task, stage)
+    moments.learn_many([np.array(x)[list(stage.features)]], [y])
+    sums, second = moments.sums(), moments.second()
+    if stage.code:
+        sums = sums @ np.array(stage.code, float)
+    parts = [sums.reshape(-1), moments.counts() if stage.counts.size else np.empty(0)]
+    if second is not None:
+        parts += [np.diagonal(second), second[np.triu_indices(stage.p, 1)]]
+    return [part * block.unit / block.sd for part, block in zip(parts, stage.blocks, strict=False)]
+
+
+def test_e11_a_unit_of_g_records_gets_g_times_the_noise():
+    one, three = (first_stage(task(5, privacy={"unit_records": g})) for g in (1, 3))
+    for a, b in zip(one.blocks, three.blocks, strict=True):
+        assert b.sd == pytest.approx(3.0 * a.sd, rel=1e-12)
+    assert one.mu == three.mu  # per unit
+
+
+@every_task
+def test_published_values_have_a_resolution_of_an_eighth_of_the_noise_or_better(task):
+    for stage in all_stages(task):
+        for block in stage.blocks:
+            if block.size:
+                assert block.step & (block.step - 1) == 0
+                ratio = block.sd / block.worth
+                assert ratio < 2 * RESOLUTION
+                assert ratio >= RESOLUTION * (1 - 1e-8) or block.step == 1
+                assert block.variance == pytest.approx(block.sd**2 + block.worth**2 / 12)
+
+
+@given(st.floats(1e-6, 1e6))
+def test_a_truncated_coordinate_fits_sixteen_bits(R):
+    stage = first_stage(task(2, clip={"truncate": R, "norm": R}))
+    assert math.log2(stage.grid).is_integer()
+    assert 2**13 <= R / stage.grid <= 2**14 * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("H", [2, 3, 5, 8, 256])
+@pytest.mark.parametrize("kind", ["circle", "simplex"])
+def test_response_codes_are_no_longer_than_one_and_average_to_nothing(kind, H):
+    response = (
+        {"classes": [str(h) for h in range(H)]} if kind == "simplex" else {"classes": None, "cuts": list(range(H - 1))}
+    )
+    coded = task(4, response=response, screening={"keep": 1, "limit": 2, "final_norm": 1.0, "code": kind})
+    stage = first_stage(coded)
+    assert stage.columns == (2 if kind == "circle" else H - 1)
+    assert stage.counts.size == 0
+    lengths = [sum(v * v for v in row) for row in stage.code]
+    assert max(lengths) <= CODE_UNIT**2
+    assert min(lengths) > (0.95 * CODE_UNIT) ** 2 or H > 100
+    assert np.abs(np.mean(stage.code, axis=0)).max() <= 1.0  # of 1024
+
+
+def test_stages_say_what_they_hold():
+    two = screened(6)
+    first, last = first_stage(two), final_stage(two, (1, 4, 5))
+    assert (first.name, first.p, first.has_second) == (SCREENING, 6, False)
+    assert (last.name, last.p, last.has_second) == (FINAL, 3, True)
+    assert [block.size for block in first.blocks] == [18, 3, 0, 0]
+    assert [block.size for block in last.blocks] == [9, 3, 3, 3]
+    assert first.grid == last.grid  # kept rows serve both stages
+    assert last.norm == 1.5
+    assert final_stage(two, (1,)).norm == 1.5
+    assert final_stage(screened(6, final_norm=9.0), (1,)).norm == 2.0  # never more than R sqrt(p)
+
+
+def test_the_sample_size_follows_from_the_tolerated_noise():
+    derived = task(5, report={"records": None, "sigma_0": 0.05})
+    sd = first_stage(derived).sums.sd
+    assert sd / report_size(derived) <= 0.05 < sd / (report_size(derived) - 1)
+    by_deadline = task(5, report={"records": 10**6, "sigma_0": 0.05, "deadline": 2_000_000_000})
+    assert minimum_size(by_deadline) == report_size(derived)
+    assert report_size(by_deadline) == 10**6
+    assert minimum_size(task(5, report={"deadline": 2_000_000_000})) == 1
+    assert minimum_size(task(5)) == report_size(task(5)) == 100
+
+
+def test_both_stages_keep_the_tolerated_noise():
+    derived = task(
+        6,
+        report={"records": None, "sigma_0": 0.5},
+        screening={"keep": 2, "limit": 4, "final_norm": 1.5, "share": 0.9},
+    )
+    assert max(stage.sums.sd for stage in all_stages(derived)) / report_size(derived) <= 0.5
+
+
+@pytest.mark.parametrize("mechanism", ["iid", "vgm", "none"])
+def test_only_the_default_asks_the_budget_to_pay_for_the_sampler(mechanism):
+    far = task(5, privacy={"mechanism": mechanism, "epsilon": 500.0})
+    assert first_stage(far).mechanism == mechanism
+    with pytest.raises(TaskError, match="sampler"):
+        task(5, privacy={"epsilon": 500.0})
+
+
+def test_the_papers_mechanisms_split_the_budget_over_their_parts():
+    stage = first_stage(task(5, privacy={"mechanism": "iid", "epsilon": 2.0, "delta": 1e-4}))
+    assert (stage.epsilon, stage.delta) == (1.0, 5e-5)
+    assert stage.sums.sd == pytest.approx(accounting.classical_sigma(2.0 * stage.norm, 1.0, 5e-5))
+    assert stage.diagonal.sd == pytest.approx(accounting.lemma_sigma(5, 1, 1.0, 5e-5) * stage.norm**2)
+    assert math.isfinite(stage.mu)
+    three = first_stage(screened(6)), first_stage(task(6, privacy={"mechanism": "iid"}, screening={"final_norm": 1.5}))
+    assert three[1].epsilon == pytest.approx(1 / 3)
+    assert first_stage(task(5, privacy={"mechanism": "vgm"})).mu == math.inf
+    bare = first_stage(task(5, privacy={"mechanism": "none"}))
+    assert bare.mu == math.inf
+    assert {block.sd for block in bare.blocks} == {0.0}
+    assert {block.step for block in bare.blocks} == {1}
