@@ -18,8 +18,8 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from aggregator.wire import WINDOW, ConnectionLostError, Deliver, Wire
-from edge_agent.connection import Broker
 from edge_agent.errors import LoginRefusedError
+from edge_agent.mqtt.connection import Broker
 from fsir.net.tls import explain
 from fsir.wire.messages import LIMITS
 

@@ -18,7 +18,7 @@ from aggregator.metrics import Metrics
 from aggregator.publication import Publication
 from aggregator.store import StoreBusyError
 from aggregator.wire import ConnectionLostError, Wire
-from edge_agent.connection import Broker
+from edge_agent.mqtt.connection import Broker
 from fsir.errors import FsirError
 from fsir.wire.messages import Subspace, topic
 

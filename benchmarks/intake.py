@@ -28,7 +28,7 @@ from aggregator.aggregator import Aggregator
 from aggregator.connection import RECEIVE_MAXIMUM
 from aggregator.daemon import Daemon
 from aggregator.sqlite import open_store
-from edge_agent.connection import Broker as Address
+from edge_agent.mqtt.connection import Broker as Address
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
 from fsir.toml import to_toml

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from edge_agent.features import FEATURE_NAMES
-from edge_agent.predict import Recogniser
+from edge_agent.recognition.recogniser import Recogniser
+from edge_agent.signal.features import FEATURE_NAMES
 from fsir.estimate.projection import Projector
 from fsir.task.task import Task
 from fsir.wire.messages import Subspace

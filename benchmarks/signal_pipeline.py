@@ -39,8 +39,8 @@ def _child(mode: str) -> dict[str, float]:
 
 def _stream() -> int:
     """Ten minutes of someone walking, chunk by chunk; the number of records that came out."""
-    from edge_agent.features import features, scale
-    from edge_agent.windows import Windower
+    from edge_agent.signal.features import features, scale
+    from edge_agent.signal.windows import Windower
 
     rng = np.random.default_rng(0)
     windower, records = Windower(), 0

@@ -26,18 +26,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from edge_agent import inbox
-from edge_agent.admission import Feed, refusals
+from edge_agent.consent.admission import Feed, refusals
+from edge_agent.consent.policy import Policy
 from edge_agent.errors import StateError, StorageError
-from edge_agent.gate import SETTLE, Gate
-from edge_agent.outbox import Outbox, Publish
-from edge_agent.participation import Participation
-from edge_agent.phase import Phase
-from edge_agent.policy import Policy
-from edge_agent.receipts import settle
-from edge_agent.serving import Server
+from edge_agent.exchange import inbox
+from edge_agent.exchange.gate import SETTLE, Gate
+from edge_agent.exchange.outbox import Outbox, Publish
+from edge_agent.exchange.receipts import settle
+from edge_agent.learning.participation import Participation
+from edge_agent.learning.phase import Phase
+from edge_agent.learning.projection import Server
 from edge_agent.sources.base import START, Position, Record
-from edge_agent.state import State
+from edge_agent.state.state import State
 from fsir.errors import FsirError, MessageError
 from fsir.net.backoff import Delays
 from fsir.privacy.noise import Noise, SystemNoise

@@ -76,18 +76,18 @@ def main(arguments: list[str] | None = None) -> int:
     logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
     try:
         if args.command == "run":
-            from edge_agent.start import start  # only what a command needs is imported: devices are small
+            from edge_agent.commands.run import start  # only what a command needs is imported: devices are small
 
             return start(args)
         if args.command == "label":
-            from edge_agent.press import label
+            from edge_agent.commands.label import label
 
             return label(args)
         if args.command == "features":
-            from edge_agent.tabulate import features
+            from edge_agent.commands.features import features
 
             return features(args)
-        from edge_agent import show
+        from edge_agent.commands import show
 
         return int(getattr(show, args.command)(args))
     except FsirError as error:

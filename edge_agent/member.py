@@ -10,11 +10,11 @@ from types import TracebackType
 from typing import Any
 
 from edge_agent.agent import Agent, Feed
-from edge_agent.connection import Broker, Connection
+from edge_agent.consent.policy import Policy
 from edge_agent.errors import StateError
-from edge_agent.policy import Policy
+from edge_agent.mqtt.connection import Broker, Connection
 from edge_agent.sources.base import Position, Record
-from edge_agent.state import State
+from edge_agent.state.state import State
 
 SAVE_SECONDS = 5.0
 

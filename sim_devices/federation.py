@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edge_agent.agent import Agent, Phase
-from edge_agent.policy import Policy
-from edge_agent.state import State
+from edge_agent.consent.policy import Policy
+from edge_agent.state.state import State
 from fsir.errors import FsirError
 from fsir.privacy.noise import SeededNoise
 from fsir.task.task import MECHANISMS, Task

@@ -30,7 +30,7 @@ def loaded_after(statement: str) -> set[str]:
 
 
 @pytest.mark.parametrize(
-    "statement", [f"import {', '.join(ON_DEVICE)}", "import edge_agent.agent, edge_agent.cli, edge_agent.run"]
+    "statement", [f"import {', '.join(ON_DEVICE)}", "import edge_agent.agent, edge_agent.cli, edge_agent.loop"]
 )
 def test_a_device_loads_nothing_heavy(statement):
     loaded = loaded_after(statement)

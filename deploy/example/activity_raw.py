@@ -13,8 +13,8 @@ from __future__ import annotations
 import argparse
 import json
 
-from edge_agent.features import FEATURE_NAMES
-from edge_agent.windows import unit_records
+from edge_agent.signal.features import FEATURE_NAMES
+from edge_agent.signal.windows import unit_records
 
 TASK = """\
 # Three levels of activity from an accelerometer and a gyroscope; written by deploy/example/activity_raw.py.

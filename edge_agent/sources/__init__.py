@@ -10,11 +10,11 @@ from edge_agent.sources.base import ENTRY_POINTS, Options, Source
 
 # Each is imported only if it is used: an agent should start fast and stay small.
 SCHEMES = {
-    "csv": "edge_agent.sources.csv:CsvFile",
+    "csv": "edge_agent.sources.csv_file:CsvFile",
     "jsonl": "edge_agent.sources.jsonl:open_jsonl",
-    "mqtt": "edge_agent.sources.mqtt:SensorTopic",
-    "iio": "edge_agent.sources.iio:open_iio",
-    "sensorlogger": "edge_agent.sources.sensorlogger:open_sensorlogger",
+    "mqtt": "edge_agent.sources.mqtt_topic:SensorTopic",
+    "iio": "edge_agent.sources.iio.source:open_iio",
+    "sensorlogger": "edge_agent.sources.phone.source:open_sensorlogger",
     "signals": "edge_agent.sources.recording:open_recording",
 }
 
@@ -26,7 +26,7 @@ def open_source(address: str, options: Options) -> Source:
         raise SourceError(f"source {address!r}: write scheme:rest, for example csv:readings.csv; schemes: {_known()}")
     source: Source = _factory(scheme, address)(rest, options)
     if options.time_column is not None:
-        from edge_agent.sources.replay import Paced
+        from edge_agent.sources.paced import Paced
 
         return Paced(source, options.time_column, options.speed or 1.0)
     return source

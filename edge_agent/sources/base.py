@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from edge_agent.connection import Broker
+    from edge_agent.mqtt.connection import Broker
 
 ENTRY_POINTS = "fsir.sources"
 

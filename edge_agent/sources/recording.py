@@ -14,10 +14,10 @@ import numpy as np
 
 from edge_agent.errors import SourceError
 from edge_agent.sources.base import Options, Position, Record
-from edge_agent.sources.csv import CsvFile
-from edge_agent.sources.replay import seconds_of
-from edge_agent.sources.signals import LATEST, Samples, SignalSource, ranges
+from edge_agent.sources.csv_file import CsvFile
+from edge_agent.sources.paced import seconds_of
 from edge_agent.sources.tally import Tally
+from edge_agent.sources.windowed import LATEST, Samples, SignalSource, ranges
 
 COLUMNS = ("time", "acc_x", "acc_y", "acc_z", "gyro_x", "gyro_y", "gyro_z")
 LABEL = "label"

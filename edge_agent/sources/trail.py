@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from edge_agent.windows import HOP, TICKS_PER_CELL, WINDOW, tick
+from edge_agent.signal.windows import HOP, TICKS_PER_CELL, WINDOW, tick
 
 Array = NDArray[np.float64]
 

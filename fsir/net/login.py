@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from edge_agent.errors import ConnectionSettingsError
 
 if TYPE_CHECKING:
-    from edge_agent.connection import Broker  # which imports paho: `--help` should not wait for it
+    from edge_agent.mqtt.connection import Broker  # which imports paho: `--help` should not wait for it
 
 
 def add_login(parser: argparse.ArgumentParser, whose: str) -> None:
@@ -25,7 +25,7 @@ def add_login(parser: argparse.ArgumentParser, whose: str) -> None:
 
 def broker_of(args: argparse.Namespace) -> Broker:
     """The broker of --broker, with this login."""
-    from edge_agent.connection import Broker
+    from edge_agent.mqtt.connection import Broker
 
     return Broker.parse(
         args.broker, username=args.username, password=password(args.password_file, "FSIR_PASSWORD"), ca=args.ca,

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.agent import Agent
-from edge_agent.policy import Policy
-from edge_agent.state import State
+from edge_agent.consent.policy import Policy
+from edge_agent.state.state import State
 from fsir.privacy.noise import Noise, SeededNoise, SystemNoise
 from fsir.task.task import Task
 from fsir.wire.messages import Active, encode, topic

@@ -17,9 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from edge_agent.features import FEATURE_NAMES, features, scale
-from edge_agent.signal_track import RATE
-from edge_agent.windows import HOP, WINDOW, Windower
+from edge_agent.signal.features import FEATURE_NAMES, features, scale
+from edge_agent.signal.track import RATE
+from edge_agent.signal.windows import HOP, WINDOW, Windower
 from sim_devices.datasets.population import ACTIVITIES, DataError, DeviceStream, Population, with_levels
 
 NPZ = "hapt_raw.npz"
@@ -49,7 +49,7 @@ class Recordings:
 def hapt(path: str | Path, levels: bool = True, margin: int = 0) -> Population:
     """The recordings found at `path` (the npz, or a folder with it) as one stream of scaled features per person.
 
-    levels: active / sedentary / lying instead of the six activities. margin: see `edge_agent.windows`.
+    levels: active / sedentary / lying instead of the six activities. margin: see `edge_agent.signal.windows`.
     """
     recordings = read_recordings(Path(path))
     lost: Counter[str] = Counter()

@@ -16,9 +16,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from edge_agent.features import FEATURE_NAMES, features, scale
-from edge_agent.signal_track import RATE
-from edge_agent.windows import HOP, WINDOW, separate
+from edge_agent.signal.features import FEATURE_NAMES, features, scale
+from edge_agent.signal.track import RATE
+from edge_agent.signal.windows import HOP, WINDOW, separate
 from sim_devices.datasets.population import ACTIVITIES, DataError, DeviceStream, Population, with_levels
 
 Array = NDArray[np.float64]

@@ -27,7 +27,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from aggregator.aggregator import Aggregator
 from aggregator.daemon import Daemon
 from aggregator.sqlite import SqliteStore
-from edge_agent.connection import Broker
+from edge_agent.mqtt.connection import Broker
 from fsir.task.task import Task
 from fsir.toml import to_toml
 from fsir.wire import messages

@@ -14,7 +14,7 @@ import pytest
 
 from aggregator.connection import Connector
 from aggregator.wire import ConnectionLostError
-from edge_agent.connection import Broker, Connection
+from edge_agent.mqtt.connection import Broker, Connection
 from fsir.net.backoff import Delays
 from tests.deploy.tools import Authority, ShippedBroker, run
 

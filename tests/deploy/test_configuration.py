@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from aggregator.connection import RECEIVE_MAXIMUM
-from edge_agent.policy import Policy
+from edge_agent.consent.policy import Policy
 from fsir.task.task import Task
 from fsir.wire.messages import LIMITS, PREFIX
 from tests.deploy.tools import DEPLOY, ROOT, run

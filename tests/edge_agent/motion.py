@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from edge_agent.features import FEATURE_NAMES
+from edge_agent.signal.features import FEATURE_NAMES
+from edge_agent.signal.windows import Windower
 from edge_agent.sources import open_source
 from edge_agent.sources.base import START, Options
-from edge_agent.windows import Windower
 from fsir.task.task import Task
 
 FIRST = 1_328_125_000  # a window of the year 2023 ...

@@ -7,9 +7,9 @@ import json
 import numpy as np
 
 from edge_agent.sources.base import START
-from edge_agent.sources.phone import PATIENCE, Phone
-from edge_agent.sources.signals import SignalSource
-from tests.edge_agent.test_signals import Sensor
+from edge_agent.sources.phone.session import PATIENCE, Phone
+from edge_agent.sources.windowed import SignalSource
+from tests.edge_agent.sources.test_windowed import Sensor
 
 G = 9.80665
 UPRIGHT = np.array([0.0, G, 0.0])

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from edge_agent.entries import LedgerRow
-from edge_agent.state import State
+from edge_agent.state.rows import LedgerRow
+from edge_agent.state.state import State
 from fsir.task.task import Task
 
 DEVICE = "dev-1"

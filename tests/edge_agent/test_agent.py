@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from edge_agent.agent import Agent, Phase
+from edge_agent.consent.policy import Policy
 from edge_agent.errors import StateError
-from edge_agent.gate import UNHEARD
-from edge_agent.policy import Policy
+from edge_agent.exchange.gate import UNHEARD
 from edge_agent.sources.base import Position, Record
-from edge_agent.state import State
+from edge_agent.state.state import State
 from fsir.net.backoff import Delays
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise, SystemNoise

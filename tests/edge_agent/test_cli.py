@@ -7,8 +7,8 @@ import json
 import pytest
 
 from edge_agent.cli import main
-from edge_agent.policy import Policy
-from edge_agent.state import State
+from edge_agent.consent.policy import Policy
+from edge_agent.state.state import State
 from fsir.toml import to_toml
 from tests.edge_agent.world import DEVICE, active, data, receipt, simulated, subspace
 from tests.fsir.tasks import screened, task

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from edge_agent.features import FEATURE_NAMES
+from edge_agent.signal.features import FEATURE_NAMES
 from fsir.task.task import Task
 from sim_devices.datasets.population import LEVELS, DeviceStream, Population
 from sim_devices.scenarios import activities

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from edge_agent.agent import Agent
-from edge_agent.outbox import Publish
-from edge_agent.policy import Policy
+from edge_agent.consent.policy import Policy
+from edge_agent.exchange.outbox import Publish
 from edge_agent.sources.base import Position, Record
-from edge_agent.state import State
+from edge_agent.state.state import State
 from fsir.privacy.noise import SeededNoise
 from fsir.task.task import Task
 from fsir.wire import messages

@@ -9,10 +9,10 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from edge_agent.agent import Agent, Feed
-from edge_agent.policy import Policy
+from edge_agent.consent.policy import Policy
 from edge_agent.sources.base import Options, Position, Record
-from edge_agent.sources.csv import CsvFile
-from edge_agent.state import State
+from edge_agent.sources.csv_file import CsvFile
+from edge_agent.state.state import State
 from fsir.privacy.noise import SeededNoise
 from fsir.task.task import Task
 from tests.golden.files import READINGS, Message

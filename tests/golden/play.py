@@ -15,9 +15,9 @@ from pathlib import Path
 from aggregator.aggregator import Aggregator
 from aggregator.publication import Publication
 from aggregator.sqlite import SqliteStore
-from edge_agent.label_file import append
-from edge_agent.labels import Event
-from edge_agent.recognition import Recognition
+from edge_agent.labels.file import append
+from edge_agent.labels.timeline import Event
+from edge_agent.recognition.tasks import Recognition
 from fsir.task.task import Task
 from fsir.wire.messages import topic
 from tests.golden.device import Clock, Device, memory, on_disk, silence

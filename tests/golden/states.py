@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from edge_agent.agent import Agent
-from edge_agent.label_file import Tail
-from edge_agent.recognition import Recognition
+from edge_agent.labels.file import Tail
+from edge_agent.recognition.tasks import Recognition
 from edge_agent.sources.base import Position
-from edge_agent.state import State
+from edge_agent.state.state import State
 from tests.golden.device import Clock, agent_of, readings_of
 from tests.golden.tasks import CLOCK
 

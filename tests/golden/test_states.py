@@ -12,7 +12,7 @@ import msgpack
 import pytest
 
 from edge_agent.agent import Phase
-from edge_agent.state import State
+from edge_agent.state.state import State
 from tests.golden.device import Clock, Device, on_disk
 from tests.golden.files import (
     LABELS,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from edge_agent.features import FEATURE_NAMES
+from edge_agent.signal.features import FEATURE_NAMES
 from sim_devices import scenarios
 from sim_devices.datasets.hapt import UNSEEN, hapt
 from sim_devices.datasets.population import ACTIVITIES, LEVELS, DataError, with_levels

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from edge_agent.features import FEATURE_NAMES
+from edge_agent.signal.features import FEATURE_NAMES
 from sim_devices.datasets.population import ACTIVITIES, LEVELS, DataError, with_levels
 from sim_devices.datasets.synthetic_har import GAITS, _person, bout, synthetic_har
 

@@ -11,9 +11,9 @@ from aggregator.counting import agrees
 from aggregator.federation import Federation as Layouts
 from aggregator.gathering import gather
 from aggregator.sqlite import SqliteStore
-from edge_agent.entries import LedgerRow
-from edge_agent.reporting import report_bytes
-from edge_agent.state import State
+from edge_agent.learning.report import report_bytes
+from edge_agent.state.rows import LedgerRow
+from edge_agent.state.state import State
 from fsir.privacy.noise import SystemNoise
 from fsir.privacy.plan import FINAL
 from fsir.wire.decode import decode

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 import edge_agent.agent
-import edge_agent.connection
-import edge_agent.gate
+import edge_agent.exchange.gate
+import edge_agent.mqtt.connection
 from tests.needs import need
 from tests.system.forkserver import ForkServer
 
@@ -26,10 +26,10 @@ def forkserver() -> Iterator[ForkServer]:
 @pytest.fixture
 def short_delays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """For agents inside of the test; what a child does about it is in `tests.system.programs`."""
-    monkeypatch.setattr(edge_agent.connection, "KEEPALIVE", 1)
-    monkeypatch.setattr(edge_agent.connection, "WELCOME", 1.0)
+    monkeypatch.setattr(edge_agent.mqtt.connection, "KEEPALIVE", 1)
+    monkeypatch.setattr(edge_agent.mqtt.connection, "WELCOME", 1.0)
     monkeypatch.setattr(edge_agent.agent, "STORAGE_PAUSE", 0.1)
-    monkeypatch.setattr(edge_agent.gate, "UNHEARD", 0.5)
+    monkeypatch.setattr(edge_agent.exchange.gate, "UNHEARD", 0.5)
     logging.disable(logging.CRITICAL)  # a fault schedule is one long list of complaints
     yield
     logging.disable(logging.NOTSET)

@@ -12,12 +12,12 @@ from typing import Any
 
 from paho.mqtt.client import MQTTMessage
 
-from edge_agent.admission import Feed
 from edge_agent.agent import Agent, Phase
-from edge_agent.connection import Broker, Connection
+from edge_agent.consent.admission import Feed
+from edge_agent.consent.policy import Policy
 from edge_agent.errors import StorageError
-from edge_agent.policy import Policy
-from edge_agent.state import State
+from edge_agent.mqtt.connection import Broker, Connection
+from edge_agent.state.state import State
 from fsir.net.backoff import Delays
 from fsir.wire.decode import decode
 from fsir.wire.messages import Report

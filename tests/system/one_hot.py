@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from edge_agent.entries import LedgerRow
-from edge_agent.policy import Policy
+from edge_agent.consent.policy import Policy
 from edge_agent.sources.base import Position, Record
+from edge_agent.state.rows import LedgerRow
 from fsir.privacy.moments import Moments
 from fsir.privacy.plan import FINAL, SCREENING, Stage, final_stage, first_stage
 from fsir.task.task import TRIMMED, Task

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from aggregator.sqlite import SqliteStore
-from edge_agent.connection import Connection
-from edge_agent.state import State
+from edge_agent.mqtt.connection import Connection
+from edge_agent.state.state import State
 
 # Where: class, method, and whether the end comes before it or right after it. `_save` and `put_totals` run inside of a
 # transaction, so that right after them it has been written and not committed.

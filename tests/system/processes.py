@@ -9,8 +9,8 @@ from pathlib import Path
 
 from paho.mqtt.client import MQTTMessage
 
-from edge_agent.connection import Broker, Connection
 from edge_agent.ending import DONE, REFUSED
+from edge_agent.mqtt.connection import Broker, Connection
 from fsir.errors import MessageError
 from fsir.toml import to_toml
 from fsir.wire.decode import decode

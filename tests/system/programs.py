@@ -14,14 +14,14 @@ import aggregator.connection
 import aggregator.daemon
 import edge_agent.agent
 import edge_agent.cli
-import edge_agent.connection
-import edge_agent.gate
-import edge_agent.run
-import edge_agent.start
+import edge_agent.commands.run
+import edge_agent.exchange.gate
+import edge_agent.loop
+import edge_agent.mqtt.connection
 from aggregator.aggregator import Aggregator
 from aggregator.daemon import Daemon
 from aggregator.sqlite import open_store
-from edge_agent.connection import Broker
+from edge_agent.mqtt.connection import Broker
 from fsir.net.backoff import Delays
 from fsir.task.task import Task
 from tests.system import points, safeguards
@@ -35,10 +35,10 @@ HURRY = {
     aggregator.aggregator: {"REPEAT_SECONDS": 0.3},
     aggregator.daemon: {"FIRST_RETRY": 0.05, "SLOWEST_RETRY": 0.2, "IDLE_SECONDS": 0.02},
     aggregator.connection: {"KEEPALIVE": 1, "ANSWER_SECONDS": 1.0, "FIRST_ANSWER_SECONDS": 1.0},
-    edge_agent.connection: {"KEEPALIVE": 1, "WELCOME": 1.0, "Delays": lambda **_: SHORT},
+    edge_agent.mqtt.connection: {"KEEPALIVE": 1, "WELCOME": 1.0, "Delays": lambda **_: SHORT},
     edge_agent.agent: {"STORAGE_PAUSE": 0.2, "Delays": lambda **_: SHORT},
-    edge_agent.gate: {"UNHEARD": 1.0},
-    edge_agent.run: {"LONGEST_WAIT": 0.2},
+    edge_agent.exchange.gate: {"UNHEARD": 1.0},
+    edge_agent.loop: {"LONGEST_WAIT": 0.2},
 }
 
 

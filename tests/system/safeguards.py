@@ -12,13 +12,13 @@ from typing import Any
 
 import aggregator.daemon
 import aggregator.sqlite
-import edge_agent.outbox
-import edge_agent.participation
-import edge_agent.state
+import edge_agent.exchange.outbox
+import edge_agent.learning.participation
+import edge_agent.state.state
 from aggregator import counting, intake
 from aggregator.intake import Arrival
-from edge_agent.outbox import Outbox, Publish
-from edge_agent.reporting import report_bytes
+from edge_agent.exchange.outbox import Outbox, Publish
+from edge_agent.learning.report import report_bytes
 from edge_agent.sources.base import START
 from fsir.wire.messages import Verdict
 
@@ -73,23 +73,23 @@ def fresh_noise(patch: Patch) -> None:
             for message in honest(outbox, now)
         ]
 
-    patch(edge_agent.participation, "report_bytes", remembered)
-    patch(edge_agent.outbox.Outbox, "due", due)
+    patch(edge_agent.learning.participation, "report_bytes", remembered)
+    patch(edge_agent.exchange.outbox.Outbox, "due", due)
 
 
 def position_not_committed(patch: Patch) -> None:
     """The device saves what it has learned without how far it has come."""
-    honest = edge_agent.state.State._save
+    honest = edge_agent.state.state.State._save
 
     def save(state: Any, name: str, progress: Any, kept: Any, *, drop_kept: bool) -> None:
         honest(state, name, replace(progress, position=START), kept, drop_kept=drop_kept)
 
-    patch(edge_agent.state.State, "_save", save)
+    patch(edge_agent.state.state.State, "_save", save)
 
 
 def position_of_all_tasks(patch: Patch) -> None:
     """The device has one position for all its tasks: that of the task that is furthest."""
-    patch(edge_agent.state.State, "position", lambda state, _name, source: state.last_position(source))
+    patch(edge_agent.state.state.State, "position", lambda state, _name, source: state.last_position(source))
 
 
 def totals_in_memory(patch: Patch) -> None:

@@ -6,7 +6,7 @@ import functools
 import sys
 
 import edge_agent.agent
-import edge_agent.state
+import edge_agent.state.state
 from edge_agent.cli import main
 from fsir.privacy.noise import SeededNoise
 
@@ -15,7 +15,7 @@ def seeded_main(seed: int, arguments: list[str]) -> int:
     device = arguments[arguments.index("--device") + 1]
     noise = SeededNoise(seed, device)
     edge_agent.agent.Agent = functools.partial(edge_agent.agent.Agent, noise=noise, simulated=True)  # type: ignore
-    edge_agent.state.State = functools.partial(edge_agent.state.State, simulated=True)  # type: ignore
+    edge_agent.state.state.State = functools.partial(edge_agent.state.state.State, simulated=True)  # type: ignore
     return main(arguments)
 
 

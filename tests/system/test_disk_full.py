@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from edge_agent.state import State
+from edge_agent.state.state import State
 from fsir.toml import to_toml
 from tests.system.brokers import Mosquitto
 from tests.system.forkserver import Child

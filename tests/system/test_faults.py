@@ -10,7 +10,8 @@ from collections.abc import Callable
 
 import pytest
 
-from edge_agent import connection, gate
+from edge_agent.exchange import gate
+from edge_agent.mqtt import connection
 from tests.system.one_hot import Federation
 from tests.system.operations import forge_receipt, kill_aggregator, withdraw
 from tests.system.proxy import Weather

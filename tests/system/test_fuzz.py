@@ -14,10 +14,10 @@ from aggregator import counting
 from aggregator.aggregator import Aggregator
 from aggregator.reasons import REASONS
 from aggregator.sqlite import QUARANTINE_ROWS, SqliteStore
-from edge_agent import inbox
 from edge_agent.agent import Agent
-from edge_agent.policy import Policy
-from edge_agent.state import State
+from edge_agent.consent.policy import Policy
+from edge_agent.exchange import inbox
+from edge_agent.state.state import State
 from fsir.errors import FsirError
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import SCREENING, final_stage, first_stage

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from edge_agent.connection import Broker, Connection
+from edge_agent.mqtt.connection import Broker, Connection
 from fsir.wire.messages import LIMITS, topic
 from tests.system import points
 from tests.system.forkserver import Child, ForkServer

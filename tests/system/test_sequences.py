@@ -24,9 +24,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from aggregator.aggregator import Aggregator
 from aggregator.publication import Publication
 from aggregator.sqlite import SqliteStore
-from edge_agent.admission import Feed
 from edge_agent.agent import Agent, Phase
-from edge_agent.state import State
+from edge_agent.consent.admission import Feed
+from edge_agent.state.state import State
 from fsir.net.backoff import Delays
 from fsir.wire.decode import decode
 from fsir.wire.messages import Report, topic

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from edge_agent.connection import Broker, Connection
+from edge_agent.mqtt.connection import Broker, Connection
 from fsir.net.backoff import Delays
 from tests.needs import find, need
 

@@ -1,0 +1,1 @@
+"""The commands of `fsir-agent`, each in the file that has its name."""

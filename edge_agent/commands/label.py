@@ -1,0 +1,89 @@
+"""`fsir-agent label active`: the button. It works while the agent runs, and while it does not."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from contextlib import closing
+from datetime import datetime
+from pathlib import Path
+
+from edge_agent.errors import SourceError
+from edge_agent.exchange.inbox import read_task
+from edge_agent.labels import file as label_file
+from edge_agent.labels.timeline import EXPIRES, LASTS, LONGEST, NO_LABEL, Event
+from edge_agent.sources.paced import seconds_of
+from edge_agent.state.database import FILE
+from edge_agent.state.state import State
+from fsir.errors import shown
+
+AHEAD = 60.0  # seconds by which a time may lie in the future: clocks differ
+
+
+def label(args: argparse.Namespace) -> int:
+    """Say what the owner is doing, or that it is not known from here on."""
+    now = time.time()
+    if (args.label is None) != args.clear:
+        raise SourceError("fsir-agent label: give either a label, for example active, or --clear")
+    known = _classes(Path(args.state))
+    if not args.clear:
+        _check(args.label, known)
+    event = event_of(NO_LABEL if args.clear else args.label, now, args.since, args.at, args.lasts)
+    said = _json(event, known) if args.json else _words(event)  # before anything is written: let it fail here
+    label_file.append(Path(args.state), event)
+    print(said)
+    if known is None and not args.clear and not args.json:
+        print("no task is known here yet: the label counts if the task that comes knows it")
+    return 0
+
+
+def _classes(directory: Path) -> set[str] | None:
+    """The labels that some task of this device knows; None before the first task, when any may turn out to be one."""
+    if directory.is_dir() and not (directory / FILE).exists():
+        return None  # made for an agent that has not run yet: a recording is labelled before it is read
+    with closing(State(directory, None, read_only=True)) as state:
+        tasks = [read_task(pin.raw, pin.name) for pin in state.pins()]
+    return {name for task in tasks for name in task.response.classes} if tasks else None
+
+
+def _check(label: str, known: set[str] | None) -> None:
+    if known is not None and label not in known:
+        names = ", ".join(sorted(known)) or "none: no task with classes has been accepted"
+        raise SourceError(f"label {shown(label)}: no task of this device knows it; known are {names}")
+    if not label.strip() or len(label) > LONGEST or not label.isprintable():
+        raise SourceError(
+            f"label {shown(label)}: give a text of at most {LONGEST} characters, one of the task's classes"
+        )
+
+
+def _json(event: Event, known: set[str] | None) -> str:
+    about = {"label": event.label, "time": event.time, "until": event.until}
+    return json.dumps({**about, "known": event.label in (known or ())})
+
+
+def _words(event: Event) -> str:
+    moments = [datetime.fromtimestamp(moment).strftime("%H:%M:%S") for moment in (event.time, event.until)]
+    what = f"{event.label}, until {moments[1]} at the latest" if event.label else "not known"
+    return f"from {moments[0]} on: {what}"
+
+
+def event_of(label: str, now: float, since: float, at: str | None, lasts: float | None) -> Event:
+    """The event of a press at `now` about a time `since` seconds ago, or `at`."""
+    flag = f"--since {since}" if at is None else f"--at {at}"
+    start = now - since if at is None else seconds_of(at)
+    if start is None or not 0 <= start < math.inf:
+        form = (
+            "how many seconds ago" if at is None else "seconds since the epoch, or a time such as 2026-05-01T12:30:00"
+        )
+        raise SourceError(f"{flag}: give {form}, not before 1970")
+    if not start <= now + AHEAD:
+        raise SourceError(f"{flag}: the label would begin {start - now:.0f} seconds from now: press when it does")
+    if lasts is not None and not 0 < lasts <= LASTS:
+        raise SourceError(f"--for {lasts}: give a number of seconds above 0 and at most {LASTS:.0f} (30 days)")
+    # A forgotten press expires half an hour after the press, wherever it began.
+    until = now + EXPIRES if lasts is None else start + lasts
+    if until - start > LASTS + EXPIRES:
+        raise SourceError(f"{flag}: that is more than 30 days ago; say how long it lasted with --for SECONDS")
+    return Event(start, label, until)

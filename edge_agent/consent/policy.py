@@ -1,0 +1,133 @@
+"""The owner's policy: what a device agrees to, decided on the device.
+
+    epsilon = 2.0            # everything that ever leaves the device about one unit of data, together ...
+    delta = 1e-6             # ... at this delta
+    unproven = []            # mechanisms accepted without proof, each by name; whoever lists one has no guarantee
+    unit_records = 1         # the fewest consecutive records that a task must protect together
+    never_share = []         # what no report may be about, feature or response; "heart*": all that begin so
+    largest_clip = 1000.0    # a task that clips further out would spend the budget on noise
+    exact_count = false      # whether a report may tell without noise how many records it is about (see `deadline`)
+    presence = false         # whether others may see when this device is on
+
+A missing file or field means the value above.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from math import inf
+from pathlib import Path
+
+from edge_agent.consent.budget import Cost, numbers_in, total_epsilon
+from fsir.errors import FsirError, TaskError
+from fsir.fields import Table
+from fsir.privacy.paper import statement
+from fsir.privacy.plan import all_stages
+from fsir.task.task import MECHANISMS, Task
+
+_ROUNDING = 1.0 + 1e-9  # costs are split and put together again in floating point
+
+
+class PolicyError(FsirError):
+    """A policy file that cannot be read."""
+
+
+@dataclass(frozen=True)
+class Policy:
+    """What a device agrees to."""
+
+    epsilon: float = 2.0
+    delta: float = 1e-6
+    unproven: tuple[str, ...] = ()
+    unit_records: int = 1
+    never_share: tuple[str, ...] = ()
+    largest_clip: float = 1000.0
+    exact_count: bool = False
+    presence: bool = False
+
+    @classmethod
+    def load(cls, path: str | Path) -> Policy:
+        """Read a TOML file."""
+        try:
+            with open(path, "rb") as file:
+                table = Table(tomllib.load(file), "policy")
+            policy = cls(
+                epsilon=table.number("epsilon", cls.epsilon, above=0),
+                delta=table.number("delta", cls.delta, above=0, below=1),
+                unproven=table.texts("unproven", (), at_most=len(MECHANISMS)),
+                unit_records=table.whole("unit_records", cls.unit_records, low=1),
+                never_share=table.texts("never_share", (), at_most=10_000),
+                largest_clip=table.number("largest_clip", cls.largest_clip, above=0),
+                exact_count=table.flag("exact_count", cls.exact_count),
+                presence=table.flag("presence", cls.presence),
+            )
+            table.done()
+        except OSError as error:
+            raise PolicyError(f"policy file {path}: {error.strerror}; give the path of a TOML file") from None
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise PolicyError(f"policy file {path}: not valid TOML: {error}") from None
+        except TaskError as error:
+            raise PolicyError(f"policy file {path}: {error}") from None
+        if unknown := set(policy.unproven) - set(MECHANISMS):
+            raise PolicyError(f"policy file {path}: unproven = {sorted(unknown)}: there is no such mechanism")
+        return policy
+
+    def refusals(self, task: Task) -> list[str]:
+        """Why this device would not take part in a task, whatever it has spent so far; empty if it would."""
+        reasons = []
+        known = statement(task)
+        if not known.proven and task.privacy.mechanism not in self.unproven:
+            reasons.append(
+                f"mechanism {known.mechanism!r} is not proven to meet its claim ({known.reason}); the owner would have "
+                f'to accept it by name: unproven = ["{known.mechanism}"]'
+            )
+        if task.privacy.epsilon > self.epsilon * _ROUNDING and not known.proven:
+            reasons.append(f"it claims epsilon {task.privacy.epsilon:g}; the owner's cap is {self.epsilon:g}")
+        if task.privacy.unit_records < self.unit_records:
+            reasons.append(
+                f"it protects {task.privacy.unit_records} record(s) together; the owner asks for {self.unit_records}"
+            )
+        asked = (*task.features.names, task.response.name)
+        held_back = [name for name in asked if any(fnmatchcase(name, pattern) for pattern in self.never_share)]
+        if held_back:
+            reasons.append(f"it asks for what the owner never shares: {', '.join(held_back[:5])}")
+        if task.report.deadline is not None and not self.exact_count:
+            reasons.append(
+                "it has a deadline, so that a report tells without noise how many records there were; the owner would "
+                "have to accept that: exact_count = true"
+            )
+        if task.clip.truncate > self.largest_clip:
+            reasons.append(
+                f"it clips at {task.clip.truncate:g} scales, so that noise would bury the data; the owner's limit is "
+                f"{self.largest_clip:g}"
+            )
+        return reasons + ([] if reasons else self.over_budget(planned(task), ()))
+
+    def over_budget(self, costs: Iterable[Cost], spent: Iterable[Cost]) -> list[str]:
+        """Why these releases do not fit under the cap, on top of those already made."""
+        costs, spent = list(costs), list(spent)
+        if any(cost.mu == inf for cost in costs):
+            return []  # the owner has accepted this mechanism by name, and no number can be put on it
+        total = total_epsilon([*spent, *costs], self.delta)
+        if total <= self.epsilon * _ROUNDING:
+            return []
+        so_far = f", of which {total_epsilon(spent, self.delta):.3g} is spent" if spent else ""
+        return [f"it would bring the total to epsilon {total:.3g}{so_far}; the owner's cap is {self.epsilon:g} "
+                f"at delta {self.delta:g}"]  # fmt: skip
+
+
+def fresh(task: Task) -> bool:
+    """Whether the second report of a task is about other records than the first."""
+    return task.screening is not None and task.screening.records == "fresh"
+
+
+def planned(task: Task, source: str = "", first: int = 0) -> list[Cost]:
+    """The releases that a task asks for, if its records start at ordinal `first` of a source."""
+    costs = [Cost(stage.mu, numbers_in(stage), source, first, inf) for stage in all_stages(task)]
+    if fresh(task):  # disjoint records: the worst record is in one of the two
+        worst = max(cost.mu for cost in costs)
+        return [Cost(worst, sum(cost.numbers for cost in costs), source, first, inf)]
+    return costs

@@ -1,0 +1,1 @@
+"""What the owner says about records: presses, topics, files, and which record gets which label."""

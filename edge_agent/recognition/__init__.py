@@ -1,0 +1,1 @@
+"""What the device tells its owner: the class of each record, how often it was right, drift."""

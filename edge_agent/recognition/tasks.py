@@ -1,0 +1,150 @@
+"""`--predict`: joins the recogniser of each task to the loop and to the state file. Nothing here goes to a broker.
+
+A record is answered when it comes and learned when its label is settled, once: the recogniser commits what it has
+learned together with how far it has come, as the accumulators do.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import math
+import time
+from collections.abc import Callable
+from typing import Any
+
+import msgpack
+
+from edge_agent.agent import Agent
+from edge_agent.recognition.recogniser import MEANING, Answer, Recogniser
+from edge_agent.sources.base import Record
+from edge_agent.state.state import State
+from fsir.wire.messages import Subspace
+
+log = logging.getLogger("fsir.predict")
+FARTHEST = 1e9
+LOOKED_SECONDS = 600.0  # between two commits of what is only about where records lie
+
+
+class TaskRecognition:
+    """Recognition for one task."""
+
+    def __init__(self, state: State, agent: Agent, clock: Callable[[], float]) -> None:
+        self._state, self._agent, self._clock = state, agent, clock
+        self._source = agent.feed.name
+        self._recogniser: Recogniser | None = None
+        self._subspace: Subspace | None = None
+        self._answers: dict[int, Answer] = {}  # of records whose labels are not settled
+        self._news: str | None = None
+        self._dirty = self._looked = False
+        self._saved_at = clock()
+        self._seen = state.recognised(agent.name, self._source)
+        self._learned = self._seen.ordinal
+
+    def serve(self, record: Record) -> dict[str, Any] | None:
+        """The served record, with what the owner is doing."""
+        served = self._agent.serve(record)
+        task, server = self._agent.task, self._agent.server
+        if served is None or server is None or task is None or not task.response.classes:
+            return served
+        if not all(map(math.isfinite, served["z"])):
+            return served
+        if self._subspace is not server.subspace:
+            self._use(server.subspace, task.response.classes)
+        assert self._recogniser is not None
+        z = tuple(min(max(value, -FARTHEST), FARTHEST) for value in served["z"])  # a broken sensor must not spoil sums
+        answer = self._recogniser.answer(z, served.get("class"), served.get("confidence", 0.0))
+        if record.position.ordinal > self._seen.ordinal:  # a file that is read again after a crash tells nothing new
+            self._seen, self._looked = record.position, True
+            self._tell(self._recogniser.watch(answer), record.position.ordinal)
+        if record.position.ordinal > self._learned:
+            self._answers[record.position.ordinal] = answer
+        if answer.said is not None:
+            served |= {"activity": answer.said, "confidence": answer.confidence, "by": answer.by}
+        if self._news is not None:
+            served["drift"], self._news = self._news, None
+        return served
+
+    def _use(self, subspace: Subspace, classes: tuple[str, ...]) -> None:
+        """Go on with this subspace: where we left off if it is the one that we had, else anew."""
+        about = f"{subspace.version}\0{subspace.features}\0".encode() + subspace.basis.tobytes()
+        identity = hashlib.sha256(about).hexdigest()[:16]
+        if self._recogniser is None:
+            self._recogniser = self._restored(classes)
+        if self._recogniser.subspace != identity:
+            if self._recogniser.subspace:
+                log.info("%s: a new subspace, version %d: recognition starts anew", self._agent.name, subspace.version)
+            self._recogniser = self._recogniser.renewed(identity, subspace.version)
+            self._answers.clear()  # their numbers mean something else now
+            self._dirty = True
+        self._subspace = subspace
+
+    def _restored(self, classes: tuple[str, ...]) -> Recogniser:
+        raw = self._state.recognition(self._agent.name)
+        if raw is None:
+            return Recogniser(classes)
+        table = msgpack.unpackb(raw)
+        if table["source"] == self._source:
+            self._learned = table["learned"]
+        return Recogniser.of(classes, table)
+
+    def learn(self, record: Record) -> None:
+        """The label of a record is settled: learn it, if it has one."""
+        ordinal, task = record.position.ordinal, self._agent.task
+        answer = self._answers.pop(ordinal, None)
+        if answer is None or task is None or self._recogniser is None:
+            return
+        self._learned, self._dirty = ordinal, True
+        label = task.slicing.slice_of(record.x.get(task.response.name) if record.y is None else record.y)
+        if label >= 0:
+            self._tell(self._recogniser.learn(answer, task.response.classes[label]), ordinal)
+
+    def _tell(self, found: str | None, ordinal: int) -> None:
+        """Once: in the log, in the next served line, and for `fsir-agent status`."""
+        if found is not None and self._recogniser is not None:
+            log.warning(
+                "%s: the subspace no longer fits this device: %s (record %d). Was the sensor moved or turned? The "
+                "device's own classifier starts anew", self._agent.name, MEANING[found], ordinal,
+            )  # fmt: skip
+            self._recogniser.alarm(found, ordinal, self._clock())
+            self._news, self._dirty = found, True
+
+    @property
+    def dirty(self) -> bool:
+        """Whether something was learned that is not saved. Where records lie can wait: it would cost the card."""
+        return self._dirty
+
+    def checkpoint(self, leaving: bool) -> None:
+        """Commit what was learned together with how far it goes."""
+        waited = self._looked and (leaving or abs(self._clock() - self._saved_at) >= LOOKED_SECONDS)
+        if (self._dirty or waited) and self._recogniser is not None:
+            table = {"source": self._source, "learned": self._learned, **self._recogniser.table()}
+            self._state.keep_recognition(self._agent.name, self._source, self._seen, msgpack.packb(table))
+            self._dirty = self._looked = False
+            self._saved_at = self._clock()
+
+
+class Recognition:
+    """Recognition for all tasks of a device."""
+
+    def __init__(self, state: State, agents: list[Agent], clock: Callable[[], float] = time.time) -> None:
+        self._tasks = {agent.name: TaskRecognition(state, agent, clock) for agent in agents}
+
+    def serve(self, agent: Agent, record: Record) -> dict[str, Any] | None:
+        """As `Agent.serve`, with what the owner is doing."""
+        return self._tasks[agent.name].serve(record)
+
+    def learn(self, record: Record) -> None:
+        """A record whose label is settled."""
+        for task in self._tasks.values():
+            task.learn(record)
+
+    @property
+    def dirty(self) -> bool:
+        """Whether something was learned that is not saved."""
+        return any(task.dirty for task in self._tasks.values())
+
+    def checkpoint(self, leaving: bool = False) -> None:
+        """Commit; `StorageError` if the disk takes nothing."""
+        for task in self._tasks.values():
+            task.checkpoint(leaving)

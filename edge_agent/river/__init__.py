@@ -1,0 +1,1 @@
+"""The agent's accumulators as a River transformer."""

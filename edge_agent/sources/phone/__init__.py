@@ -1,0 +1,1 @@
+"""`sensorlogger:...`: a phone that sends its sensors over MQTT or HTTP."""

@@ -1,0 +1,1 @@
+"""What a device must not forget: one file, written all or nothing."""

@@ -1,0 +1,92 @@
+"""The owner's policy."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from edge_agent.agent import Phase
+from edge_agent.consent.policy import Policy, PolicyError
+from tests.edge_agent.world import data, reports, simulated
+from tests.fsir.tasks import screened, task
+
+
+def test_the_default_is_cautious():
+    policy = Policy()
+    assert (policy.epsilon, policy.delta, policy.unproven, policy.presence) == (2.0, 1e-6, (), False)
+    assert policy.refusals(task(privacy={"epsilon": 2.0})) == []
+    assert policy.refusals(task(privacy={"mechanism": "iid", "epsilon": 1.9})) == []
+
+
+@pytest.mark.parametrize("rule", ["same", "fresh"])
+def test_a_task_may_use_the_whole_cap_in_two_stages(rule):
+    full = screened(records=rule)
+    policy = Policy(epsilon=1.0)
+    agent = simulated(full, policy=policy)
+    X, y = data(full, 200)
+    used = agent.learn_many(X, y)
+    found = reports(agent.outgoing(1.0))
+    agent.receive("fsir/1/test/active", _active(full))
+    agent.learn_many(X[used:], y[used:])
+    assert [r.stage for r in found + reports(agent.outgoing(2.0))] == ["screening", "final"]
+
+
+def _active(full):
+    from tests.edge_agent.world import active
+
+    return active(full, "x0", "x1")[1]
+
+
+def test_it_reads_a_file(tmp_path):
+    path = tmp_path / "agent.toml"
+    path.write_text(
+        'epsilon = 1\nunit_records = 2\nnever_share = ["heart*"]\nunproven = ["vgm"]\n'
+        "exact_count = true\npresence = true\n"
+    )
+    policy = Policy.load(path)
+    assert policy == Policy(
+        epsilon=1.0, unit_records=2, never_share=("heart*",), unproven=("vgm",), exact_count=True, presence=True
+    )
+    assert "protects 1" in policy.refusals(task())[0]
+    assert "heart_rate" in policy.refusals(task(features={"names": ["a", "b", "heart_rate"]}))[-1]
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("epsilon = -1", "above 0"),
+        ("epsillon = 1", "did you mean 'epsilon'"),
+        ("delta = 2", "below 1"),
+        ('unproven = ["magic"]', "no such mechanism"),
+        ("unit_records = 0", "whole number"),
+        ("epsilon = [", "not valid TOML"),
+        ('presence = "yes"', "true or false"),
+    ],
+)
+def test_a_mistake_in_the_file_is_named(tmp_path, text, reason):
+    path = tmp_path / "agent.toml"
+    path.write_text(text)
+    with pytest.raises(PolicyError, match=reason):
+        Policy.load(path)
+
+
+def test_a_missing_file_is_not_the_default():
+    with pytest.raises(PolicyError, match="nowhere"):
+        Policy.load("nowhere.toml")
+
+
+def test_an_unproven_mechanism_only_by_name_and_entered_as_infinite():
+    leaky = task(privacy={"mechanism": "vgm"})
+    assert "not proven" in Policy(unproven=("none",)).refusals(leaky)[0]
+    agent = simulated(leaky, policy=Policy(unproven=("vgm",)))
+    agent.learn_many(*data(leaky, 100))
+    assert len(reports(agent.outgoing(1.0))) == 1
+    assert agent.state.ledger()[0].mu == math.inf
+    later = simulated(task(name="later", privacy={"epsilon": 0.1}), state=agent.state)
+    assert later.phase is Phase.WAITING, "records that leaked once have no budget left"
+
+
+def test_even_by_name_it_may_not_claim_more_than_the_cap():
+    leaky = task(privacy={"mechanism": "vgm", "epsilon": 3.0})
+    assert "claims epsilon 3" in Policy(unproven=("vgm",)).refusals(leaky)[0]

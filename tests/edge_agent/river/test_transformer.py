@@ -1,0 +1,179 @@
+"""FSIR as a River transformer."""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import random
+
+import numpy as np
+import pytest
+
+pytest.importorskip("river", reason="NOT TESTED: the extra [river] is not installed")
+
+from river import checks, compose, linear_model, metrics, preprocessing, stream
+
+import edge_agent.river.transformer
+from edge_agent.errors import StateError
+from edge_agent.member import Member
+from edge_agent.river.transformer import FSIR
+from fsir.estimate.subspace import projection_loss
+from tests.edge_agent.aggregators import TinyAggregator
+from tests.fsir.tasks import task
+
+
+@pytest.mark.filterwarnings("default")  # of River's own data sets and of pandas
+@pytest.mark.parametrize(
+    "check", [pytest.param(check, id=f"{check.__name__}-{k}") for k, check in enumerate(checks.yield_checks(FSIR()))]
+)
+def test_river_checks(check):
+    for params in FSIR._unit_test_params():
+        check(FSIR(**params))
+
+
+def test_the_example_in_its_documentation():
+    results = doctest.testmod(edge_agent.river.transformer)
+    assert results.attempted > 5
+    assert results.failed == 0
+
+
+def two_directions(n: int, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 6)) @ np.diag([1.0, 5.0, 0.2, 1.0, 1.0, 1.0])
+    Y = np.where(X[:, 0] > 0.5, "right", np.where(X[:, 2] > 0.05, "up", "down"))
+    for x, y in zip(X.tolist(), Y.tolist(), strict=True):
+        yield dict(zip("abcdef", x, strict=True)), y
+
+
+def test_it_finds_the_directions_whatever_the_scales():
+    model = FSIR(n_components=2)
+    for x, y in two_directions(4000):
+        model.learn_one(x, y)
+    responses = []
+    for name in "abcdef":
+        one, none = dict.fromkeys("abcdef", 0.0) | {name: 1.0}, dict.fromkeys("abcdef", 0.0)
+        z1, z0 = model.transform_one(one), model.transform_one(none)
+        responses.append([z1[key] - z0[key] for key in z1])
+    truth = np.eye(6)[:, [0, 2]]
+    assert projection_loss(np.array(responses), truth) < 0.2
+
+
+def test_directions_do_not_jump_when_they_are_estimated_anew():
+    model = FSIR(n_components=2)
+    probe = {"a": 1.0, "b": 5.0, "c": 0.2, "d": 1.0, "e": -1.0, "f": 0.5}
+    seen = []
+    for x, y in two_directions(6000):
+        model.learn_one(x, y)
+        seen.append(list(model.transform_one(probe).values()) or [np.nan, np.nan])
+    late = np.array(seen[1000:])
+    assert np.abs(np.diff(late, axis=0)).max() < 0.35
+
+
+@pytest.mark.parametrize("upstream", [None, preprocessing.StandardScaler, preprocessing.MinMaxScaler])
+def test_it_composes(upstream):
+    rest = FSIR(n_components=2) | linear_model.SoftmaxRegression()
+    model = rest if upstream is None else upstream() | rest
+    metric = metrics.Accuracy()
+    for x, y in two_directions(3000):
+        if (guess := model.predict_one(x)) is not None:
+            metric.update(y, guess)
+        model.learn_one(x, y)
+    assert metric.get() > 0.75
+
+
+def test_numeric_targets_are_cut_into_slices():
+    rng = random.Random(0)
+    model = FSIR(n_components=1)
+    for _ in range(3000):
+        x = {k: rng.gauss(0, 1) for k in range(5)}  # River allows any hashable as a name
+        model.learn_one(x, (x[0] + x[3]) ** 3 + rng.gauss(0, 0.1))
+    z = model.transform_one({0: 1.0, 1: 0.0, 2: 0.0, 3: -1.0, 4: 0.0})["fsir_0"]
+    zero = model.transform_one(dict.fromkeys(range(5), 0.0))["fsir_0"]
+    along = model.transform_one({0: 1.0, 1: 0.0, 2: 0.0, 3: 1.0, 4: 0.0})["fsir_0"]
+    assert abs(z - zero) < 0.1 * abs(along - zero)
+
+
+def test_one_class_only_waits_with_bounded_memory():
+    model = FSIR(warm_up=50)
+    for _ in range(1000):
+        model.learn_one({"a": 1.0}, "same")
+    assert model.transform_one({"a": 1.0}) == {}
+    assert model._local.n < 50
+
+
+@pytest.mark.parametrize("arguments", [{"n_components": 0}, {"warm_up": 1}, {"slices": 1}])
+def test_arguments_out_of_range(arguments):
+    with pytest.raises(ValueError, match="at least"):
+        FSIR(**arguments)
+
+
+@pytest.mark.broker
+def test_with_a_federation_behind_it(mosquitto_url, tmp_path):
+    of = task(report={"records": 150})
+    with TinyAggregator(mosquitto_url, of) as server, Member(mosquitto_url, "test", "dev-1", tmp_path) as member:
+        model = FSIR(member=member) | linear_model.SoftmaxRegression()
+        while member.agent.task is None:
+            member.step()
+        rng = random.Random(0)
+        for k in range(200):
+            x = {f"x{j}": rng.gauss(0, 1) for j in range(3)}
+            model.predict_one(x)
+            model.learn_one(x, "abc"[k % 3])
+        server.wait(lambda: bool(model["FSIR"].transform_one(x)))
+        assert model["FSIR"].transform_one(x) == {"fsir_0": pytest.approx(x["x0"])}
+        assert len(server.reports("dev-1")["final"]) == 1
+
+
+@pytest.fixture
+def offline(tmp_path):
+    with Member("mqtt://127.0.0.1:9", "test", "dev-1", tmp_path) as member:
+        yield member
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda fsir: preprocessing.StandardScaler() | fsir,
+        lambda fsir: preprocessing.StandardScaler() | fsir | linear_model.SoftmaxRegression(),
+        lambda fsir: compose.Select("x0") | preprocessing.MinMaxScaler() | fsir,
+        lambda fsir: compose.FuncTransformer(lambda x: x) | fsir,
+    ],
+)
+def test_a_scaler_upstream_of_a_federation_is_refused(offline, build):
+    model = build(FSIR(member=offline))
+    with pytest.raises(StateError, match="raw features only"):
+        model.learn_one({"x0": 1.0, "x1": 0.0, "x2": 0.0}, "a")
+    assert offline.agent.position.ordinal == -1
+
+
+def test_raw_pipelines_are_welcome_in_a_federation(offline):
+    for model in (
+        FSIR(member=offline) | preprocessing.StandardScaler() | linear_model.SoftmaxRegression(),
+        compose.Select("x0", "x1") | FSIR(member=offline),
+        FSIR(member=offline),
+    ):
+        model.learn_one({"x0": 1.0, "x1": 0.0, "x2": 0.0}, "a")
+
+
+def test_a_federated_transformer_cannot_be_copied(offline):
+    model = FSIR(member=offline)
+    for spend_twice in (model.clone, lambda: copy.deepcopy(model)):
+        with pytest.raises(StateError, match="spend its budget twice"):
+            spend_twice()
+
+
+def test_mini_batches_are_the_same_as_single_records():
+    pd = pytest.importorskip("pandas")
+    records = list(two_directions(500))
+    one, many = FSIR(warm_up=60), FSIR(warm_up=60)
+    for x, y in records:
+        one.learn_one(x, y)
+    for start in range(0, 500, 70):
+        chunk = records[start : start + 70]
+        many.learn_many(pd.DataFrame([x for x, _ in chunk]), pd.Series([y for _, y in chunk]))
+    probe = pd.DataFrame([x for x, _ in records[:5]], index=[10, 20, 30, 40, 50])
+    found = many.transform_many(probe)
+    assert list(found.index) == [10, 20, 30, 40, 50]
+    for (x, _), row in zip(records[:5], found.to_dict("records"), strict=True):
+        assert one.transform_one(x) == row
+    assert list(stream.iter_array([[1.0]], [1]))  # River's streams feed it as they are
