@@ -57,14 +57,14 @@ def main(arguments: list[str] | None = None) -> int:
     args = _parser().parse_args(arguments)
     try:
         if args.command == "serve":
-            from aggregator.serve import serve
+            from aggregator.commands.serve import serve
 
             return serve(args)
         if args.command == "task":
-            from aggregator import task_check, task_new
+            from aggregator.commands import task_check, task_new
 
             return task_new.new(args) if args.action == "new" else task_check.check(args)
-        from aggregator import show
+        from aggregator.commands import show
 
         return int(getattr(show, args.command)(args))
     except FsirError as error:

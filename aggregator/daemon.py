@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from aggregator.aggregator import Aggregator, Estimation
-from aggregator.connection import Connector
-from aggregator.metrics import Metrics
-from aggregator.publication import Publication
-from aggregator.store import StoreBusyError
-from aggregator.wire import ConnectionLostError, Wire
+from aggregator.core import Aggregator, Estimation
+from aggregator.monitoring.metrics import Metrics
+from aggregator.mqtt.connector import Connector
+from aggregator.mqtt.publication import Publication
+from aggregator.mqtt.wire import ConnectionLostError, Wire
+from aggregator.store.base import StoreBusyError
 from edge_agent.mqtt.connection import Broker
 from fsir.errors import FsirError
 from fsir.wire.messages import Subspace, topic

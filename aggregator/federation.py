@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from aggregator.store import PublishedRow, TotalsRow
+from aggregator.store.base import PublishedRow, TotalsRow
 from fsir.errors import AccumulatorError, TaskError
 from fsir.estimate import screening
 from fsir.privacy.plan import FINAL, Stage, final_stage, first_stage

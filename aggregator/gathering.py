@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aggregator.federation import Federation, Layout
-from aggregator.store import Store, StoreError
+from aggregator.store.base import Store, StoreError
 from fsir.estimate.trimming import trimmed_sum, trimmed_totals
 from fsir.privacy.plan import FINAL
 from fsir.privacy.release import Totals

@@ -24,10 +24,10 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from aggregator.aggregator import Aggregator
-from aggregator.connection import RECEIVE_MAXIMUM
+from aggregator.core import Aggregator
 from aggregator.daemon import Daemon
-from aggregator.sqlite import open_store
+from aggregator.mqtt.connector import RECEIVE_MAXIMUM
+from aggregator.store.sqlite import open_store
 from edge_agent.mqtt.connection import Broker as Address
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task

@@ -24,9 +24,9 @@ from typing import Any
 import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
-from aggregator.aggregator import Aggregator
+from aggregator.core import Aggregator
 from aggregator.daemon import Daemon
-from aggregator.sqlite import SqliteStore
+from aggregator.store.sqlite import SqliteStore
 from edge_agent.mqtt.connection import Broker
 from fsir.task.task import Task
 from fsir.toml import to_toml

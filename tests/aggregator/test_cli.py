@@ -16,9 +16,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from aggregator.aggregator import Aggregator
 from aggregator.cli import main
-from aggregator.sqlite import SqliteStore
+from aggregator.core import Aggregator
+from aggregator.store.sqlite import SqliteStore
 from fsir.task.task import Task
 from fsir.toml import to_toml
 from tests.aggregator.daemons import Devices, wait_for

@@ -14,9 +14,10 @@ from typing import Any
 
 import pytest
 
-from aggregator import counting, intake
-from aggregator.aggregator import Aggregator
-from aggregator.sqlite import SqliteStore
+from aggregator import intake
+from aggregator import merging as counting
+from aggregator.core import Aggregator
+from aggregator.store.sqlite import SqliteStore
 from edge_agent.errors import LoginRefusedError
 from fsir.task.task import Task
 from fsir.wire import messages

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from aggregator import gathering
-from aggregator.aggregator import Aggregator
+from aggregator.core import Aggregator
 from aggregator.gathering import gather
-from aggregator.sqlite import SqliteStore
-from aggregator.store import Store, StoreBusyError, StoreError, TotalsRow
+from aggregator.store.base import Store, StoreBusyError, StoreError, TotalsRow
+from aggregator.store.sqlite import SqliteStore
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
 from fsir.wire import messages
@@ -185,7 +185,7 @@ def test_a_fruitless_screening_is_not_gathered_again_with_every_batch(
         seen.append(store.totals(1, "screening").devices)
         return gather(store, *more)
 
-    monkeypatch.setattr("aggregator.aggregator.gather", watched)
+    monkeypatch.setattr("aggregator.core.gather", watched)
     with caplog.at_level(logging.ERROR, "fsir.aggregator"):
         for i in range(20):
             deliver(made, task, range(i, i + 1), blocks=nothing)

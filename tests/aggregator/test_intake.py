@@ -11,10 +11,11 @@ import msgpack
 import numpy as np
 import pytest
 
-from aggregator import counting, intake
-from aggregator.aggregator import Aggregator
+from aggregator import intake
+from aggregator import merging as counting
+from aggregator.core import Aggregator
 from aggregator.reasons import REASONS
-from aggregator.sqlite import SqliteStore
+from aggregator.store.sqlite import SqliteStore
 from fsir.privacy.plan import final_stage, first_stage
 from fsir.task.task import Task
 from fsir.wire import messages

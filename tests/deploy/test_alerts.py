@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from aggregator.connection import Connector
-from aggregator.wire import ConnectionLostError
+from aggregator.mqtt.connector import Connector
+from aggregator.mqtt.wire import ConnectionLostError
 from edge_agent.mqtt.connection import Broker, Connection
 from fsir.net.backoff import Delays
 from tests.deploy.tools import Authority, ShippedBroker, run

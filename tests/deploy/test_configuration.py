@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from aggregator.connection import RECEIVE_MAXIMUM
+from aggregator.mqtt.connector import RECEIVE_MAXIMUM
 from edge_agent.consent.policy import Policy
 from fsir.task.task import Task
 from fsir.wire.messages import LIMITS, PREFIX

@@ -12,9 +12,9 @@ import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from aggregator.aggregator import Aggregator
-from aggregator.publication import Publication
-from aggregator.sqlite import SqliteStore
+from aggregator.core import Aggregator
+from aggregator.mqtt.publication import Publication
+from aggregator.store.sqlite import SqliteStore
 from edge_agent.labels.file import append
 from edge_agent.labels.timeline import Event
 from edge_agent.recognition.tasks import Recognition

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from aggregator.aggregator import Aggregator
-from aggregator.sqlite import open_store
+from aggregator.core import Aggregator
+from aggregator.store.sqlite import open_store
 from tests.golden.files import Message
 from tests.golden.tasks import CLOCK, SERVED
 

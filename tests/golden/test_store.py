@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from aggregator.aggregator import Aggregator
-from aggregator.counting import recount
+from aggregator.core import Aggregator
 from aggregator.gathering import gather
+from aggregator.merging import recount
 from fsir.estimate.subspace import estimate
 from fsir.wire.decode import decode
 from fsir.wire.messages import Receipt, Subspace, encode

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from aggregator.counting import agrees
 from aggregator.federation import Federation as Layouts
 from aggregator.gathering import gather
-from aggregator.sqlite import SqliteStore
+from aggregator.merging import agrees
+from aggregator.store.sqlite import SqliteStore
 from edge_agent.learning.report import report_bytes
 from edge_agent.state.rows import LedgerRow
 from edge_agent.state.state import State

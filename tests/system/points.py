@@ -8,7 +8,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
-from aggregator.sqlite import SqliteStore
+from aggregator.store.sqlite import SqliteStore
 from edge_agent.mqtt.connection import Connection
 from edge_agent.state.state import State
 

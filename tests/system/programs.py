@@ -8,19 +8,19 @@ import signal
 import sys
 import time
 
-import aggregator.aggregator
 import aggregator.cli
-import aggregator.connection
+import aggregator.core
 import aggregator.daemon
+import aggregator.mqtt.connector
 import edge_agent.agent
 import edge_agent.cli
 import edge_agent.commands.run
 import edge_agent.exchange.gate
 import edge_agent.loop
 import edge_agent.mqtt.connection
-from aggregator.aggregator import Aggregator
+from aggregator.core import Aggregator
 from aggregator.daemon import Daemon
-from aggregator.sqlite import open_store
+from aggregator.store.sqlite import open_store
 from edge_agent.mqtt.connection import Broker
 from fsir.net.backoff import Delays
 from fsir.task.task import Task
@@ -32,9 +32,9 @@ NEVER = 1e9
 SHORT = Delays(0.1, 0.4)
 # Seconds where the product has minutes: what is tested is the order of things, not the patience.
 HURRY = {
-    aggregator.aggregator: {"REPEAT_SECONDS": 0.3},
+    aggregator.core: {"REPEAT_SECONDS": 0.3},
     aggregator.daemon: {"FIRST_RETRY": 0.05, "SLOWEST_RETRY": 0.2, "IDLE_SECONDS": 0.02},
-    aggregator.connection: {"KEEPALIVE": 1, "ANSWER_SECONDS": 1.0, "FIRST_ANSWER_SECONDS": 1.0},
+    aggregator.mqtt.connector: {"KEEPALIVE": 1, "ANSWER_SECONDS": 1.0, "FIRST_ANSWER_SECONDS": 1.0},
     edge_agent.mqtt.connection: {"KEEPALIVE": 1, "WELCOME": 1.0, "Delays": lambda **_: SHORT},
     edge_agent.agent: {"STORAGE_PAUSE": 0.2, "Delays": lambda **_: SHORT},
     edge_agent.exchange.gate: {"UNHEARD": 1.0},

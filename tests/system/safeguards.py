@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 import aggregator.daemon
-import aggregator.sqlite
+import aggregator.store.sqlite
 import edge_agent.exchange.outbox
 import edge_agent.learning.participation
 import edge_agent.state.state
-from aggregator import counting, intake
+from aggregator import intake
+from aggregator import merging as counting
 from aggregator.intake import Arrival
 from edge_agent.exchange.outbox import Outbox, Publish
 from edge_agent.learning.report import report_bytes
@@ -27,10 +28,10 @@ Patch = Callable[[Any, str, Any], None]
 
 def no_dedupe(patch: Patch) -> None:
     """The aggregator does not look whether it has counted a report before."""
-    schema = aggregator.sqlite._SCHEMA
+    schema = aggregator.store.sqlite._SCHEMA
     assert "UNIQUE (task, device, stage)" in schema
-    patch(aggregator.sqlite, "_SCHEMA", schema.replace("UNIQUE (task, device, stage)", "CHECK (n > 0)"))
-    patch(aggregator.sqlite.SqliteStore, "lookup", lambda *_: {})
+    patch(aggregator.store.sqlite, "_SCHEMA", schema.replace("UNIQUE (task, device, stage)", "CHECK (n > 0)"))
+    patch(aggregator.store.sqlite.SqliteStore, "lookup", lambda *_: {})
 
 
 def answer_before_commit(patch: Patch) -> None:
@@ -95,7 +96,7 @@ def position_of_all_tasks(patch: Patch) -> None:
 def totals_in_memory(patch: Patch) -> None:
     """A worker takes what it has added up itself for the totals."""
     known: dict[tuple[int, str], Any] = {}
-    read, write = aggregator.sqlite.SqliteStore.totals, aggregator.sqlite.SqliteStore.put_totals
+    read, write = aggregator.store.sqlite.SqliteStore.totals, aggregator.store.sqlite.SqliteStore.put_totals
 
     def totals(store: Any, task: int, stage: str) -> Any:
         return known.get((task, stage)) or read(store, task, stage)
@@ -104,13 +105,13 @@ def totals_in_memory(patch: Patch) -> None:
         known[task, stage] = row
         write(store, task, stage, row)
 
-    patch(aggregator.sqlite.SqliteStore, "totals", totals)
-    patch(aggregator.sqlite.SqliteStore, "put_totals", put_totals)
+    patch(aggregator.store.sqlite.SqliteStore, "totals", totals)
+    patch(aggregator.store.sqlite.SqliteStore, "put_totals", put_totals)
 
 
 def withdrawn_not_barred(patch: Patch) -> None:
     """The aggregator takes out what a withdrawn device has sent, and counts what it sends afterwards."""
-    patch(aggregator.sqlite.SqliteStore, "withdrawn", lambda *_: set())
+    patch(aggregator.store.sqlite.SqliteStore, "withdrawn", lambda *_: set())
 
 
 BROKEN: dict[str, Callable[[Patch], None]] = {

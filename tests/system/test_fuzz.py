@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from aggregator import counting
-from aggregator.aggregator import Aggregator
+from aggregator import merging as counting
+from aggregator.core import Aggregator
 from aggregator.reasons import REASONS
-from aggregator.sqlite import QUARANTINE_ROWS, SqliteStore
+from aggregator.store.sqlite import QUARANTINE_ROWS, SqliteStore
 from edge_agent.agent import Agent
 from edge_agent.consent.policy import Policy
 from edge_agent.exchange import inbox

@@ -21,9 +21,9 @@ from hypothesis import Phase as Step
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from aggregator.aggregator import Aggregator
-from aggregator.publication import Publication
-from aggregator.sqlite import SqliteStore
+from aggregator.core import Aggregator
+from aggregator.mqtt.publication import Publication
+from aggregator.store.sqlite import SqliteStore
 from edge_agent.agent import Agent, Phase
 from edge_agent.consent.admission import Feed
 from edge_agent.state.state import State

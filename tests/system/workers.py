@@ -6,8 +6,8 @@ import signal
 from pathlib import Path
 from typing import Any
 
-from aggregator.sqlite import SqliteStore
-from aggregator.store import StoreError
+from aggregator.store.base import StoreError
+from aggregator.store.sqlite import SqliteStore
 from fsir.privacy.plan import FINAL
 from fsir.wire.decode import decode
 from fsir.wire.messages import Subspace, report_id, topic

@@ -8,8 +8,8 @@ import json
 import numpy as np
 import pytest
 
-from aggregator.aggregator import Aggregator
-from aggregator.sqlite import SqliteStore
+from aggregator.core import Aggregator
+from aggregator.store.sqlite import SqliteStore
 from fsir.errors import TaskError
 from fsir.estimate.subspace import projection_loss
 from fsir.privacy.moments import Moments

@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from aggregator.aggregator import Aggregator
-from aggregator.http import HttpServer, pages
-from aggregator.logs import JsonFormatter
-from aggregator.metrics import Metrics
-from aggregator.sqlite import SqliteStore
+from aggregator.core import Aggregator
+from aggregator.monitoring.http import HttpServer, pages
+from aggregator.monitoring.logs import JsonFormatter
+from aggregator.monitoring.metrics import Metrics
+from aggregator.store.sqlite import SqliteStore
 from fsir.errors import FsirError
 from tests.aggregator.federations import make_task, report, topic
 

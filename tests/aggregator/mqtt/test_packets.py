@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
-from aggregator import packets
-from aggregator.packets import PacketError, Publish
+from aggregator.mqtt import packets
+from aggregator.mqtt.packets import PacketError, Publish
 
 VERSIONS = {"5": MQTTProtocolVersion.MQTTv5, "3.1.1": MQTTProtocolVersion.MQTTv311}
 versions = pytest.mark.parametrize("version", VERSIONS)

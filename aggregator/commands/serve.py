@@ -6,11 +6,11 @@ import argparse
 import gc
 import signal
 
-from aggregator import logs
-from aggregator.aggregator import Aggregator
+from aggregator.core import Aggregator
 from aggregator.daemon import Daemon
-from aggregator.http import HttpServer, pages
-from aggregator.sqlite import open_store
+from aggregator.monitoring import logs
+from aggregator.monitoring.http import HttpServer, pages
+from aggregator.store.sqlite import open_store
 from fsir.errors import FsirError
 from fsir.net.login import broker_of
 from fsir.net.systemd import ready

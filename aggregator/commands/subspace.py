@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from aggregator.sqlite import open_store
-from aggregator.store import StoreError
+from aggregator.store.base import StoreError
+from aggregator.store.sqlite import open_store
 from fsir.task.task import Task
 from fsir.wire.decode import decode
 from fsir.wire.messages import Subspace

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from prometheus_client import CollectorRegistry, Gauge, Histogram, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 
-from aggregator.aggregator import Aggregator
+from aggregator.core import Aggregator
 from aggregator.reasons import REASONS
 
 _SECONDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)

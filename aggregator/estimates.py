@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from aggregator.federation import Federation
 from aggregator.gathering import gather
-from aggregator.publication import Publication
-from aggregator.store import PublishedRow, Store
+from aggregator.mqtt.publication import Publication
+from aggregator.store.base import PublishedRow, Store
 from fsir.estimate import subspace
 from fsir.privacy.plan import FINAL
 from fsir.privacy.release import Totals

@@ -8,9 +8,9 @@ import numpy as np
 
 from aggregator.federation import AT_ONCE, Federation, add
 from aggregator.intake import Arrival
-from aggregator.publication import Publication
+from aggregator.mqtt.publication import Publication
 from aggregator.reasons import Refusal
-from aggregator.store import ReportRow, Store, TotalsRow
+from aggregator.store.base import ReportRow, Store, TotalsRow
 from fsir.wire import messages
 
 COUNTED, DUPLICATE, REFUSED = messages.STATUSES

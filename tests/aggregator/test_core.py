@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-import aggregator.aggregator as module
-from aggregator import estimating
-from aggregator.aggregator import REPEAT_SECONDS, Aggregator, Publication
-from aggregator.sqlite import SqliteStore
-from aggregator.store import StoreBusyError, StoreError
+import aggregator.core as module
+from aggregator import estimates as estimating
+from aggregator.core import REPEAT_SECONDS, Aggregator, Publication
+from aggregator.store.base import StoreBusyError, StoreError
+from aggregator.store.sqlite import SqliteStore
 from fsir.privacy.plan import final_stage
 from fsir.task.task import Task
 from fsir.wire import messages

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from aggregator import packets, wire
-from aggregator.packets import Publish
-from aggregator.publication import Publication
-from aggregator.wire import ConnectionLostError, Wire
+from aggregator.mqtt import packets, wire
+from aggregator.mqtt.packets import Publish
+from aggregator.mqtt.publication import Publication
+from aggregator.mqtt.wire import ConnectionLostError, Wire
 
 
 class Peer:

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aggregator import counting
-from aggregator.aggregator import Aggregator
-from aggregator.sqlite import SqliteStore
-from aggregator.store import StoreBusyError
+from aggregator import merging as counting
+from aggregator.core import Aggregator
+from aggregator.store.base import StoreBusyError
+from aggregator.store.sqlite import SqliteStore
 from fsir.task.task import Task
 from fsir.wire import messages
 from fsir.wire.decode import decode

@@ -15,8 +15,8 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from aggregator import packets
-from aggregator.publication import Publication
+from aggregator.mqtt import packets
+from aggregator.mqtt.publication import Publication
 from fsir.errors import FsirError
 
 LOG = logging.getLogger("fsir.aggregator")

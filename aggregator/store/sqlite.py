@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from aggregator.store import (
+from aggregator.store.base import (
     LAST_NUMBER,
     PublishedRow,
     RefusedRow,

@@ -22,14 +22,15 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 
-from aggregator import counting, intake
-from aggregator.estimating import Estimating, Estimation
+from aggregator import intake
+from aggregator import merging as counting
+from aggregator.estimates import Estimating, Estimation
 from aggregator.federation import Federation
 from aggregator.gathering import gather
 from aggregator.intake import Arrival
-from aggregator.publication import Publication
+from aggregator.mqtt.publication import Publication
 from aggregator.reasons import Refusal
-from aggregator.store import PublishedRow, RefusedRow, Store, StoreBusyError, StoreError
+from aggregator.store.base import PublishedRow, RefusedRow, Store, StoreBusyError, StoreError
 from fsir.errors import AccumulatorError
 from fsir.privacy.plan import SCREENING
 from fsir.task.task import TRIMMED, Task

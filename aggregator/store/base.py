@@ -1,4 +1,4 @@
-"""What an aggregator must remember, as a small interface; `aggregator.sqlite` is the one that ships.
+"""What an aggregator must remember, as a small interface; `aggregator.store.sqlite` is the one that ships.
 
 A store keeps every counted report's bytes. The totals are a cache of them, always changed in the same transaction, so
 that several workers may write into one store: whoever is inside `transaction` is alone.

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from aggregator.sqlite import QUARANTINE_BYTES, QUARANTINE_ROWS, SqliteStore, open_store
-from aggregator.store import PublishedRow, RefusedRow, ReportRow, StoreBusyError, StoreError, TotalsRow
+from aggregator.store.base import PublishedRow, RefusedRow, ReportRow, StoreBusyError, StoreError, TotalsRow
+from aggregator.store.sqlite import QUARANTINE_BYTES, QUARANTINE_ROWS, SqliteStore, open_store
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from typing import Any
 
-from aggregator import counting
-from aggregator.export import subspace
+from aggregator import merging as counting
+from aggregator.commands.subspace import subspace
 from aggregator.federation import Federation
 from aggregator.reasons import REASONS
-from aggregator.sqlite import SqliteStore, open_store
-from aggregator.store import StoreError
+from aggregator.store.base import StoreError
+from aggregator.store.sqlite import SqliteStore, open_store
 from fsir.task.task import Task
 from fsir.wire.decode import decode
 from fsir.wire.messages import Active, Subspace

@@ -1,4 +1,4 @@
-"""From an address to an open connection: paho shakes hands, `aggregator.wire` does the rest.
+"""From an address to an open connection: paho shakes hands, `aggregator.mqtt.wire` does the rest.
 
 MQTT 5 is tried first, because there the receiver says how many unacknowledged messages it takes (mosquitto's own limit
 is 20); a broker that speaks only 3.1.1 will do. The session is persistent: while we are away the broker keeps what
@@ -17,7 +17,7 @@ from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
-from aggregator.wire import WINDOW, ConnectionLostError, Deliver, Wire
+from aggregator.mqtt.wire import WINDOW, ConnectionLostError, Deliver, Wire
 from edge_agent.errors import LoginRefusedError
 from edge_agent.mqtt.connection import Broker
 from fsir.net.tls import explain

@@ -1,0 +1,1 @@
+"""What an operator's tools read: health, metrics, logs."""

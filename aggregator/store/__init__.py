@@ -1,0 +1,1 @@
+"""Where reports are kept: one small interface, and the engines behind it."""
