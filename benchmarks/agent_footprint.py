@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from fsir.task.task import Task
-from sim_devices.broker import Broker
+from sim_devices.network.broker import Broker
 from tests.edge_agent.aggregators import TinyAggregator
 
 BARE = [sys.executable, "-c", "import numpy, paho.mqtt.client, msgpack"]

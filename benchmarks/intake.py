@@ -33,7 +33,7 @@ from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
 from fsir.toml import to_toml
 from fsir.wire import messages
-from sim_devices.broker import Broker
+from sim_devices.network.broker import Broker
 
 REPORTS = 10_000
 ROUNDS = 3

@@ -24,11 +24,11 @@ from edge_agent.signal.features import FEATURE_NAMES
 from fsir.estimate.projection import Projector
 from fsir.task.task import Task
 from fsir.wire.messages import Subspace
-from sim_devices import scenarios
 from sim_devices.datasets import hapt
 from sim_devices.datasets.population import LEVEL_OF, DataError, DeviceStream
-from sim_devices.evaluation import columns, without_network
-from sim_devices.tasks import Setting, build
+from sim_devices.scenarios import scenarios
+from sim_devices.scenarios.evaluation import columns, without_network
+from sim_devices.scenarios.tasks import Setting, build
 
 SEEDS = range(5)
 WATCHED = SEEDS[2:]  # the others were used to choose the settings of the watches

@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 from fsir.errors import FsirError
-from sim_devices import commands, scenarios
+from sim_devices import commands
 from sim_devices.audit import cli as audit_cli
 from sim_devices.datasets.models import MODELS
-from sim_devices.experiments import cli as experiments_cli
+from sim_devices.paper import cli as experiments_cli
 from sim_devices.poison import cli as poison_cli
+from sim_devices.scenarios import scenarios
 
 _EPILOG = """\
 examples:

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 
 from fsir.errors import FsirError
-from sim_devices import report, scenarios
 from sim_devices.datasets.population import with_shuffled_responses
-from sim_devices.federation import Outcome, federate
-from sim_devices.fleet import Faults
-from sim_devices.scenarios import Scenario
-from sim_devices.tasks import Setting, build
+from sim_devices.network.federation import Outcome, federate
+from sim_devices.network.fleet import Faults
+from sim_devices.results import report
+from sim_devices.scenarios import scenarios
+from sim_devices.scenarios.scenarios import Scenario
+from sim_devices.scenarios.tasks import Setting, build
 
 Command = Callable[[Namespace], int]
 COMPARED = ("none", "gaussian", "iid", "vgm")
@@ -206,6 +207,6 @@ def _progress(text: str) -> AbstractContextManager[Callable[[int, int], None]]:
     """A bar on a terminal, nothing in a pipe."""
     if not sys.stderr.isatty():
         return nullcontext(lambda done, total: None)
-    from sim_devices.progress import bar
+    from sim_devices.results.progress import bar
 
     return bar(text)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from sim_devices.broker import Broker
+from sim_devices.network.broker import Broker
 from tests.needs import IN_CI, need, not_tested
 
 REAL_DATA = ("uci_har/har_full561.npz", "uci_har/har_inertial.npz", "uci_layout", "hapt/hapt_raw.npz", "bodyfat.csv")

@@ -13,12 +13,14 @@ from typing import Any
 
 from fsir.privacy.paper import statement
 from fsir.task.task import Task
-from sim_devices.audit import roc, roc_picture, subject, suite, targets
-from sim_devices.audit.check import SAMPLES, check
+from sim_devices.audit import subject, suite
+from sim_devices.audit.attack import picture as roc_picture
+from sim_devices.audit.attack import roc, targets
+from sim_devices.audit.bounds.check import SAMPLES, check
+from sim_devices.audit.bounds.search import SEARCH_SAMPLES, Setting, search
 from sim_devices.audit.finding import Finding
 from sim_devices.audit.mechanisms import MECHANISMS
 from sim_devices.audit.pairs import PAIRS, AuditError, pair
-from sim_devices.audit.search import SEARCH_SAMPLES, Setting, search
 
 
 def audit(options: argparse.Namespace) -> int:

@@ -21,7 +21,7 @@ from fsir.privacy.moments import Moments
 from fsir.privacy.noise import Noise
 from fsir.privacy.release import release
 from fsir.task.task import Task
-from sim_devices.audit.laws import Certain, Gaussian, Law
+from sim_devices.audit.bounds.laws import Certain, Gaussian, Law
 from sim_devices.audit.pairs import AuditError, Pair, Records
 
 

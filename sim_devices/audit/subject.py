@@ -11,10 +11,10 @@ import numpy as np
 from fsir.privacy import plan
 from fsir.task.slicing import UNKNOWN
 from fsir.task.task import Task
-from sim_devices.audit.laws import Law
+from sim_devices.audit.bounds.laws import Law
+from sim_devices.audit.bounds.search import Setting
 from sim_devices.audit.mechanisms import MECHANISMS, Claim, law_of_stages
 from sim_devices.audit.pairs import AuditError, Records
-from sim_devices.audit.search import Setting
 from sim_devices.datasets import models
 
 

@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from fsir.task.task import Task
-from sim_devices.audit import blackbox
-from sim_devices.audit.check import check
+from sim_devices.audit.bounds.check import check
+from sim_devices.audit.bounds.search import SEARCH_SAMPLES, search
 from sim_devices.audit.finding import Finding
 from sim_devices.audit.mechanisms import Claim
 from sim_devices.audit.pairs import PAIRS, AuditError, pair
-from sim_devices.audit.search import SEARCH_SAMPLES, search
-from sim_devices.audit.shipped import BROKEN, source_of, through_agent
+from sim_devices.audit.shipped import blackbox
+from sim_devices.audit.shipped.agent import BROKEN, source_of, through_agent
 from sim_devices.audit.subject import law_of_claim, ordinary
 
 PRIVATE = ("gaussian", "two-stage", "iid")

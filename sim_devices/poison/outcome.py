@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from fsir.estimate.covariance import Levels, centred, trimmed
 from fsir.privacy.plan import Stage
-from sim_devices.experiments.merged_release import basis_of
+from sim_devices.paper.merged_release import basis_of
 
 Array = NDArray[np.float64]
 

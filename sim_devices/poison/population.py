@@ -11,7 +11,7 @@ from fsir.privacy.moments import Quantiser
 from fsir.privacy.plan import Stage, first_stage
 from fsir.task.task import Task
 from sim_devices.datasets.models import Model, cut_points, dimension, simulate, slice_count, true_basis
-from sim_devices.experiments.clip import clip_norm
+from sim_devices.paper.clip import clip_norm
 
 Array = NDArray[np.float64]
 

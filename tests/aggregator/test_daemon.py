@@ -22,7 +22,7 @@ from edge_agent.errors import LoginRefusedError
 from fsir.task.task import Task
 from fsir.wire import messages
 from fsir.wire.decode import decode
-from sim_devices.broker import Broker, find_mosquitto
+from sim_devices.network.broker import Broker, find_mosquitto
 from tests.aggregator.daemons import Devices, Serving, plain_mosquitto, start_doomed, wait_for
 from tests.aggregator.federations import make_task, report
 

@@ -12,8 +12,8 @@ import numpy as np
 from edge_agent.signal.features import FEATURE_NAMES
 from fsir.task.task import Task
 from sim_devices.datasets.population import LEVELS, DeviceStream, Population
-from sim_devices.scenarios import activities
-from sim_devices.tasks import Setting, build
+from sim_devices.scenarios.scenarios import activities
+from sim_devices.scenarios.tasks import Setting, build
 
 SCRIPT = Path(__file__).resolve().parents[2] / "deploy" / "example" / "activity_raw.py"
 

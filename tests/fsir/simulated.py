@@ -11,8 +11,8 @@ from fsir.privacy.plan import first_stage
 from fsir.privacy.release import Totals
 from fsir.task.task import Task
 from sim_devices.datasets.models import cut_points, simulate, true_basis
-from sim_devices.experiments.clip import clip_norm
-from sim_devices.experiments.merged_release import ExactMoments, merged_release
+from sim_devices.paper.clip import clip_norm
+from sim_devices.paper.merged_release import ExactMoments, merged_release
 
 P = 10
 

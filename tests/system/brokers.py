@@ -6,7 +6,7 @@ import os
 import pwd
 from pathlib import Path
 
-from sim_devices.broker import Broker, find_mosquitto
+from sim_devices.network.broker import Broker, find_mosquitto
 
 SHIPPED = Path(__file__).resolve().parents[2] / "deploy" / "mosquitto" / "mosquitto.conf"
 # What Debian's file says beside the listener: memory on, and every limit as mosquitto has it (1000 queued messages,

@@ -13,12 +13,12 @@ import pytest
 from fsir.toml import to_toml
 from fsir.wire.decode import decode
 from fsir.wire.messages import topic
-from sim_devices import scenarios
 from sim_devices.datasets.synthetic_har import synthetic_har
-from sim_devices.evaluation import without_network
-from sim_devices.federation import federate
-from sim_devices.link import Link
-from sim_devices.tasks import Setting, build
+from sim_devices.network.federation import federate
+from sim_devices.network.link import Link
+from sim_devices.scenarios import scenarios
+from sim_devices.scenarios.evaluation import without_network
+from sim_devices.scenarios.tasks import Setting, build
 
 SEED = 11
 SCRIPT = Path(__file__).with_name("seeded_agent.py")

@@ -20,11 +20,11 @@ from edge_agent.labels.timeline import EXPIRES, Event
 from edge_agent.signal.track import RATE
 from edge_agent.signal.windows import HOP
 from fsir.wire.messages import Active, encode, topic
-from sim_devices import scenarios
 from sim_devices.datasets import hapt
 from sim_devices.datasets.population import ACTIVITIES, LEVEL_OF
-from sim_devices.evaluation import without_network
-from sim_devices.tasks import Setting, build
+from sim_devices.scenarios import scenarios
+from sim_devices.scenarios.evaluation import without_network
+from sim_devices.scenarios.tasks import Setting, build
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.processes import command, end, write_jsonl
 from tests.edge_agent.test_traffic import PUBACK, Tap

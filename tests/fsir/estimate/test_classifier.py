@@ -14,8 +14,8 @@ from fsir.privacy.plan import first_stage
 from fsir.privacy.release import Totals, release
 from fsir.task.task import Task
 from sim_devices.datasets.har import har
-from sim_devices.evaluation import accuracy, without_network
-from sim_devices.tasks import volunteer_centre, with_volunteer
+from sim_devices.scenarios.evaluation import accuracy, without_network
+from sim_devices.scenarios.tasks import volunteer_centre, with_volunteer
 from tests.fsir.tasks import task
 
 CLASSES = np.array(["a", "b", "c"])

@@ -10,10 +10,10 @@ from scipy.special import ndtr
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from fsir.privacy.plan import first_stage
-from sim_devices.audit import roc, targets, tracing
-from sim_devices.audit.canary import reports_of
+from sim_devices.audit.attack import roc, targets, tracing
 from sim_devices.audit.pairs import AuditError
-from sim_devices.audit.shipped import source_of, through_agent
+from sim_devices.audit.shipped.agent import source_of, through_agent
+from sim_devices.audit.shipped.canary import reports_of
 
 BUDGET = targets.Budget(1.0, 1e-6)
 

@@ -8,11 +8,12 @@ import pytest
 import fsir.privacy.noise
 from fsir.privacy import plan
 from fsir.wire.decode import decode
-from sim_devices.audit import blackbox, suite
-from sim_devices.audit.canary import canary, predicted, vector
+from sim_devices.audit import suite
 from sim_devices.audit.mechanisms import Claim
 from sim_devices.audit.pairs import AuditError
-from sim_devices.audit.shipped import BROKEN, source_of, through_agent
+from sim_devices.audit.shipped import blackbox
+from sim_devices.audit.shipped.agent import BROKEN, source_of, through_agent
+from sim_devices.audit.shipped.canary import canary, predicted, vector
 
 EPSILON, DELTA = suite.LOOSE
 

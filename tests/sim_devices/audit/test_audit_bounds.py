@@ -10,9 +10,9 @@ import pytest
 from scipy.stats import binom
 
 from fsir.privacy import accounting
-from sim_devices.audit import exact, montecarlo
+from sim_devices.audit.bounds import exact, montecarlo
+from sim_devices.audit.bounds.laws import Certain, Gaussian, same_noise
 from sim_devices.audit.finding import Bound, Finding, at_least, at_most, best
-from sim_devices.audit.laws import Certain, Gaussian, same_noise
 
 DELTA = 1000**-1.1
 

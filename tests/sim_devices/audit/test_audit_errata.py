@@ -9,7 +9,7 @@ import pytest
 
 from fsir.privacy import accounting
 from fsir.privacy import paper as published
-from sim_devices.audit.check import check
+from sim_devices.audit.bounds.check import check
 from sim_devices.audit.pairs import Pair, Records
 from sim_devices.datasets import models
 

@@ -9,11 +9,11 @@ import pytest
 
 from fsir.privacy import plan
 from fsir.task.task import Task
-from sim_devices.audit.exact import distance
-from sim_devices.audit.laws import Gaussian
+from sim_devices.audit.bounds.exact import distance
+from sim_devices.audit.bounds.laws import Gaussian
+from sim_devices.audit.bounds.search import Setting, search
 from sim_devices.audit.mechanisms import law_of_stages, learned
 from sim_devices.audit.pairs import Records
-from sim_devices.audit.search import Setting, search
 from sim_devices.audit.subject import law_of_task
 
 P, R, C, N = 4, 2.0, 3.0, 12

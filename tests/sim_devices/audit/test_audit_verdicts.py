@@ -10,7 +10,7 @@ import pytest
 
 from fsir.privacy import accounting, plan
 from fsir.privacy.paper import statement
-from sim_devices.audit.check import check
+from sim_devices.audit.bounds.check import check
 from sim_devices.audit.mechanisms import Claim
 from sim_devices.audit.pairs import PAIRS, AuditError, pair
 from sim_devices.audit.suite import MUST_FAIL, PRIVATE, searched

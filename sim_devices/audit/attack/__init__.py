@@ -1,0 +1,1 @@
+"""Tracing attacks: who took part, told from what was published."""

@@ -1,0 +1,1 @@
+"""Lower bounds on epsilon for a pair of neighbours: exact, by sampling, by search."""

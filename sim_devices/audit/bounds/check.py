@@ -1,0 +1,31 @@
+"""One question to the audit: a mechanism, two neighbouring data sets, a claim."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from sim_devices.audit.bounds import exact, montecarlo
+from sim_devices.audit.bounds.laws import Gaussian, Law, same_noise
+from sim_devices.audit.finding import Bound, Finding, best
+from sim_devices.audit.mechanisms import MECHANISMS, Claim
+from sim_devices.audit.pairs import AuditError, Pair
+
+SAMPLES = 200_000
+
+
+def check(mechanism: str, pair: Pair, epsilon: float, delta: float, samples: int = SAMPLES, seed: int = 0) -> Finding:
+    """The sharpest bound that the audit has for this mechanism on this pair."""
+    if mechanism not in MECHANISMS:
+        raise AuditError(f"mechanism {mechanism!r}: choose one of {', '.join(MECHANISMS)}")
+    claim = Claim.about(pair, epsilon, delta)
+    law = MECHANISMS[mechanism]
+    bound = bound_of(law(pair.first, claim), law(pair.second, claim), epsilon, delta, samples, seed)
+    return Finding(mechanism, pair.name, epsilon, delta, bound, pair.why)
+
+
+def bound_of(first: Law, second: Law, epsilon: float, delta: float, samples: int, seed: int) -> Bound:
+    """Closed form, and where that is not the whole truth also Monte Carlo."""
+    closed = exact.bound(first, second, epsilon, delta)
+    if not (isinstance(first, Gaussian) and isinstance(second, Gaussian)) or same_noise(first, second) or not samples:
+        return closed
+    return best(closed, montecarlo.bound(first, second, epsilon, delta, samples, np.random.default_rng(seed)))

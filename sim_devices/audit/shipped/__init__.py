@@ -1,0 +1,1 @@
+"""The audit of the agent as it ships, from outside."""

@@ -1,0 +1,1 @@
+"""The flights of the paper, with settings rehearsed on a public sample."""

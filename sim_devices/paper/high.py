@@ -1,0 +1,160 @@
+"""One replication of the high-dimensional tables: screening, then the same estimate on the active set.
+
+iid, vgm   the paper: votes that leak (erratum E8), then its mechanisms on the active set
+gaussian   private: two reports of every device about the same records; the first holds noisy sums of all features times
+           a response code, from which the aggregator selects
+funnel     private: four such reports, each about fewer features
+votes      private: devices vote from their own noisy slice sums
+none       the floor: no noise, and the active set is known
+
+All private ways share the paper's total budget over their reports.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fsir.estimate.screening import ccmd_votes, majority
+from fsir.estimate.subspace import projection_loss
+from fsir.privacy.moments import Quantiser
+from fsir.privacy.plan import final_stage, first_stage
+from sim_devices.datasets.models import (
+    MODELS,
+    Model,
+    active_size,
+    cut_points,
+    dimension,
+    simulate,
+    slice_count,
+    true_basis,
+)
+from sim_devices.paper import profiles
+from sim_devices.paper.cells import Cell
+from sim_devices.paper.low import client_moments, stream
+from sim_devices.paper.merged_release import ExactMoments, noiseless_basis, released_basis
+from sim_devices.paper.private_screening import FUNNEL, TWO_STAGES, Rows, funnelled, high_task, screened, voted
+
+Array = NDArray[np.float64]
+HighMechanism = Literal["gaussian", "funnel", "iid", "vgm", "none", "votes"]
+HIGH_MECHANISMS: tuple[HighMechanism, ...] = get_args(HighMechanism)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Loss of an estimate, and what its active set was worth."""
+
+    loss: float
+    recall: float
+    size: int
+
+
+class HighReplication:
+    """Everything that the cells of one model and one p share in one replication."""
+
+    def __init__(
+        self, model: Model, p: int, replication: int, seed: int, cells: Iterable[Cell],
+        mechanisms: Iterable[HighMechanism], profile: profiles.Profile = "tables",
+    ) -> None:  # fmt: skip
+        self.model, self.p, self.d = model, p, dimension(model)
+        self.cells, self.mechanisms, self.profile = tuple(cells), tuple(mechanisms), profile
+        self.n = self.cells[0].n
+        self._key = (seed, len(MODELS) + MODELS.index(model), replication, p)
+        self._clients = max(cell.clients for cell in self.cells)
+        self.beta = true_basis(model, p, "high", stream(*self._key, 0))
+        self._statistics: dict[int, tuple[tuple[int, ...], profiles.ClientStatistics, profiles.VgmNoise]] = {}
+        self._collect()
+
+    def outcomes(self) -> dict[tuple[Cell, HighMechanism], Outcome]:
+        """Every cell and mechanism."""
+        return {(cell, name): self.outcome(cell, name) for cell in self.cells for name in self.mechanisms}
+
+    def outcome(self, cell: Cell, mechanism: HighMechanism) -> Outcome:
+        """One estimate on its active set, and how good both are."""
+        labels = (round(1000 * cell.epsilon), cell.clients, HIGH_MECHANISMS.index(mechanism))
+        rng = stream(*self._key, 2, *labels)
+        if mechanism == "none":
+            active, basis = self._noiseless(cell)
+        elif mechanism in ("iid", "vgm"):
+            active, basis = self._published(cell, mechanism, rng)
+        else:
+            active, basis = self._private(cell, mechanism, rng)
+        s = active_size(self.p, "high")
+        # All other features have no weight in either basis, and the loss does not see them.
+        seen = sorted({*active, *range(s)})
+        embedded = np.zeros((len(seen), basis.shape[1]))
+        embedded[[seen.index(j) for j in active]] = basis
+        recall = sum(j < s for j in active) / s
+        return Outcome(projection_loss(embedded, self.beta[seen]), recall, len(active))
+
+    def _private(self, cell: Cell, mechanism: HighMechanism, rng: np.random.Generator) -> tuple[tuple[int, ...], Array]:
+        rows = self._rows.first(cell.clients)
+        ways = {"gaussian": screened, "funnel": funnelled, "votes": voted}
+        active = ways[mechanism](rows, cell, rng)
+        before = sum(share for _, share in FUNNEL) if mechanism == "funnel" else TWO_STAGES
+        task = high_task(cell, before)
+        stage = final_stage(task, active)
+        return active, released_basis(stage, rows.moments(task, stage, active), cell.clients, self.d, rng)
+
+    def _noiseless(self, cell: Cell) -> tuple[tuple[int, ...], Array]:
+        active = tuple(range(active_size(self.p, "high")))
+        rows = self._rows.first(cell.clients)
+        X = rows.raw(active).reshape(-1, len(active))
+        one_hot = np.eye(slice_count(self.model))[rows.slices.reshape(-1)]
+        ((sums, counts, second),) = client_moments(X, one_hot, [len(X)])
+        return active, noiseless_basis(ExactMoments(len(X), sums, counts, second), self.d)
+
+    def _published(self, cell: Cell, mechanism: str, rng: np.random.Generator) -> tuple[tuple[int, ...], Array]:
+        if cell.clients not in self._statistics:
+            votes = self._votes[: cell.clients].sum(axis=0)
+            active = majority(votes, cell.clients)
+            if len(active) < self.d:
+                active = tuple(sorted(np.argsort(-votes, kind="stable")[: self.d].tolist()))
+            X = self._rows.first(cell.clients).raw(active, everything=True)
+            statistics = profiles.client_statistics(X, self._y[: cell.clients], self._classes, self.profile)
+            self._statistics[cell.clients] = (active, statistics, profiles.VgmNoise(statistics.M))
+        active, statistics, noise = self._statistics[cell.clients]
+        delta = float(statistics.n) ** -1.1
+        if mechanism == "iid":
+            M = profiles.merged_iid(statistics, cell.clients, self.profile, cell.epsilon, delta, rng)
+        else:
+            M = profiles.merged_vgm(statistics, noise, cell.clients, cell.epsilon, delta, rng)
+        Sigma = profiles.merged_covariance(statistics, cell.clients, self.profile, cell.epsilon, delta, rng)
+        return active, profiles.subspace(M, Sigma, self.d)
+
+    # --- collecting -----------------------------------------------------------------------------------------------
+
+    @property
+    def _classes(self) -> int:
+        return 2 if self.model == "I" else 0
+
+    def _collect(self) -> None:
+        cell = self.cells[0]
+        task = high_task(cell, TWO_STAGES)
+        stage = first_stage(task)
+        quantiser = Quantiser(task, stage)
+        cuts = np.array(cut_points(self.model, self.p, "high"))
+        H = slice_count(self.model)
+        records = self.n  # here the printed n fits, not 1500
+        threshold = math.sqrt(math.log(self.p) / (records / H))
+        kept = np.empty((self._clients, records, self.p), np.int16)
+        slices = np.empty((self._clients, self.n), np.int64)
+        sums = np.empty((self._clients, self.p, H))
+        self._y = np.empty((self._clients, records))
+        self._votes = np.zeros((self._clients, self.p), np.int64)
+        for k in range(self._clients):
+            X, y = simulate(self.model, records, self.p, "high", stream(*self._key, 1, k), basis=self.beta)
+            self._y[k] = y
+            if {"iid", "vgm"} & set(self.mechanisms):
+                found, counts = profiles.slice_sums(X[None], y[None], self._classes)
+                self._votes[k] = ccmd_votes(found[0].T, counts[0], records, threshold).sum(axis=1)
+            rows = quantiser.truncated(X)
+            kept[k] = rows
+            slices[k] = np.searchsorted(cuts, y[: self.n], side="left")
+            sums[k] = quantiser.clipped(rows[: self.n]).T @ np.eye(H)[slices[k]]
+        self._rows = Rows(self.n, kept, slices, sums, stage.grid)

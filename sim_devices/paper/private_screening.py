@@ -1,0 +1,158 @@
+"""Private ways to an active set on simulated fleets, from the same noisy sums that devices would publish."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.stats import chi2
+
+from fsir.estimate.screening import ccmd_votes, majority, select, slice_matrix
+from fsir.privacy.moments import Quantiser
+from fsir.privacy.plan import SCREENING, Stage, first_stage
+from fsir.task.task import Task
+from sim_devices.datasets.models import cut_points, dimension
+from sim_devices.paper.cells import Cell
+from sim_devices.paper.clip import NORM_PER_ROOT, clip_norm
+from sim_devices.paper.merged_release import ExactMoments, merged_release
+
+Array = NDArray[np.float64]
+TRUNCATE = 8.0  # R, beyond any ordinary value; with the 14 bits of the grid it keeps records to 1/2048
+LIMIT = 48  # the largest active set that a device agrees to
+FUNNEL = ((256, 0.4), (48, 0.2), (None, 0.15))  # features kept after each report, and its share of mu^2
+TWO_STAGES = 0.5  # share of mu^2 of the first of two reports
+EXPECTED_FALSE = 1.0  # features that the funnel keeps by chance
+
+
+@lru_cache(maxsize=256)
+def high_task(cell: Cell, share: float, p: int | None = None) -> Task:
+    """The task of a cell for the private ways, in which reports before the final one have `share` of the budget.
+
+    With `p`, the task of one report of the funnel, about that many of the cell's features.
+    """
+    p = p or cell.p
+    cuts = cut_points(cell.model, cell.p, "high")
+    return Task.from_table(
+        {
+            "name": f"model-{cell.model}",
+            "features": {"names": [f"x{j + 1}" for j in range(p)]},
+            "response": {"classes": ["0", "1"]} if cell.model == "I" else {"cuts": list(cuts)},
+            "clip": {"truncate": TRUNCATE, "norm": clip_norm(p)},
+            "privacy": {"epsilon": 2 * cell.epsilon, "delta": 2 * cell.delta},
+            "report": {"records": cell.n},
+            "screening": {
+                "select": "significant",
+                "limit": min(LIMIT, p),
+                "share": share,
+                "code": "simplex" if cell.model == "I" else "circle",
+                "final_norm_factor": NORM_PER_ROOT,
+            },
+            "dimension": dimension(cell.model),
+        }
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The truncated records that devices keep between reports, and the clipped slice sums of all features."""
+
+    n: int
+    kept: NDArray[np.int16]  # clients x records x p, of which the first n count for the private ways
+    slices: NDArray[np.int64]  # clients x n
+    sums: Array  # clients x p x H, clipped over all features
+    grid: float
+
+    def first(self, clients: int) -> Rows:
+        """The first clients."""
+        return replace(self, kept=self.kept[:clients], slices=self.slices[:clients], sums=self.sums[:clients])
+
+    @property
+    def clients(self) -> int:
+        """Number of clients."""
+        return len(self.kept)
+
+    def raw(self, features: Sequence[int], everything: bool = False) -> Array:
+        """Records restricted to some features, not clipped, in plain units: clients x n x features."""
+        records = self.kept.shape[1] if everything else self.n
+        return np.asarray(self.kept[:, :records, list(features)] * self.grid)
+
+    def moments(self, task: Task, stage: Stage, features: Sequence[int]) -> ExactMoments:
+        """Exact merged sums of a stage, for the given of all features, clipped to the stage's norm."""
+        H, p = self.sums.shape[2], stage.p
+        sums, counts, second = np.zeros((p, H)), np.zeros(H), np.zeros((p, p) if stage.has_second else ())
+        if stage.name == SCREENING and p == self.kept.shape[2]:
+            sums = self.sums.sum(axis=0)
+        else:
+            quantiser = Quantiser(task, stage)
+            for kept, slices in zip(self.kept, self.slices, strict=True):
+                rows = quantiser.clipped(kept[: self.n, list(features)].astype(np.float64))
+                one_hot = np.eye(H)[slices]
+                sums += rows.T @ one_hot
+                counts += one_hot.sum(axis=0)
+                if stage.has_second:
+                    second += rows.T @ rows
+        coded = sums @ np.array(stage.code, dtype=np.float64) if stage.code else sums
+        return ExactMoments(self.n * self.clients, coded, counts, second)
+
+
+def screened(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...]:
+    """The default: one report about all features, from which the aggregator selects by its size rule."""
+    task = high_task(cell, TWO_STAGES)
+    stage = first_stage(task)
+    totals = merged_release(stage, rows.moments(task, stage, range(cell.p)), rows.clients, rng)
+    assert task.screening is not None
+    active = select(task.screening, totals)
+    return active if len(active) >= dimension(cell.model) else strongest(slice_matrix(totals), dimension(cell.model))
+
+
+def funnelled(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...]:
+    """Three reports about fewer and fewer features; what earlier ones said about those that are left is kept."""
+    features = np.arange(cell.p)
+    M, weight = np.zeros(()), 0.0
+    for keep, share in FUNNEL:
+        task = high_task(cell, share, len(features))
+        stage = first_stage(task)
+        totals = merged_release(stage, rows.moments(task, stage, features.tolist()), rows.clients, rng)
+        precision = totals.n**2 / (rows.clients * stage.sums.variance)
+        M = (weight * M + precision * slice_matrix(totals)) / (weight + precision)
+        weight += precision
+        if keep is None:
+            sampling = 1.0 / (totals.n * stage.columns)
+            chance = chi2.sf((M**2).sum(axis=1) / (1.0 / weight + sampling), stage.columns)
+            chosen = np.flatnonzero(cell.p * chance < EXPECTED_FALSE)
+            keep = min(max(len(chosen), dimension(cell.model)), LIMIT)
+        left = list(strongest(M, keep))
+        features, M = features[left], M[left]
+    return tuple(features.tolist())
+
+
+def strongest(M: Array, keep: int) -> tuple[int, ...]:
+    """The features with the longest rows, in order."""
+    return tuple(sorted(np.argsort(-np.linalg.norm(M, axis=1), kind="stable")[:keep].tolist()))
+
+
+def voted(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...]:
+    """Votes that every device computes from its own noisy slice sums; only indices leave it.
+
+    The threshold is the paper's sqrt(log p) standard deviations of a conditional slice mean, the noise counted in.
+    """
+    task = high_task(cell, TWO_STAGES)
+    H = rows.sums.shape[2]
+    stage = first_stage(task)
+    n_h = cell.n / H
+    sd = stage.sums.sd
+    threshold = math.sqrt(math.log(cell.p) * (1.0 / n_h + (sd / n_h) ** 2))
+    votes = np.zeros(cell.p, np.int64)
+    for sums, slices in zip(rows.sums, rows.slices, strict=True):
+        # Counts ride along at full weight where no second moment is released, hence sd / C.
+        counts = np.bincount(slices, minlength=H).astype(np.float64) + sd / stage.norm * rng.standard_normal(H)
+        noisy = sums * rows.grid + sd * rng.standard_normal(sums.shape)
+        votes += ccmd_votes(noisy, counts, cell.n, threshold).sum(axis=1)
+    active = majority(votes, rows.clients)
+    if dimension(cell.model) <= len(active) <= LIMIT:
+        return active
+    return strongest(votes[:, None].astype(np.float64), max(dimension(cell.model), min(len(active), LIMIT)))

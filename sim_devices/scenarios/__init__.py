@@ -1,0 +1,1 @@
+"""Who takes part, under which task, and how good the result is."""
