@@ -48,11 +48,15 @@ class Aggregator:
 
     def __init__(self, store: Store, tasks: Sequence[Task], *, debounce: float = 2.0) -> None:
         self.store = store
-        self.verdicts: Counter[tuple[str, str]] = Counter()  # (task, counted | duplicate | reason), since the start
+        self.verdicts: Counter[tuple[str, str]] = (
+            Counter()
+        )  # (task, counted | duplicate | reason), since the start
         self.federations = {task.name: Federation(task) for task in tasks}
         self.estimating = Estimating(store, debounce)
         if len(self.federations) < len(tasks):
-            raise StoreError(f"tasks {[task.name for task in tasks]}: give each another name, topics are made of it")
+            raise StoreError(
+                f"tasks {[task.name for task in tasks]}: give each another name, topics are made of it"
+            )
         self._waiting: list[Arrival] = []
         self._before = 0  # reports with smaller numbers have their receipts to be repeated
 
@@ -78,8 +82,13 @@ class Aggregator:
         self._before = rows[-1][0] if rows else 0
         publications = []
         for federation in self.federations.values():
-            devices = list(dict.fromkeys(device for _, key, device in rows if key == federation.key))
-            known, barred = self.store.lookup(federation.key, devices), self.store.withdrawn(federation.key, devices)
+            devices = list(
+                dict.fromkeys(device for _, key, device in rows if key == federation.key)
+            )
+            known, barred = (
+                self.store.lookup(federation.key, devices),
+                self.store.withdrawn(federation.key, devices),
+            )
             publications += [
                 counting.receipt(federation, device, known, {}, federation.digest)
                 for device in devices
@@ -89,14 +98,20 @@ class Aggregator:
 
     def _register(self, federation: Federation, now: float) -> list[Publication]:
         task = federation.task
-        editions = [row for row in self.store.tasks() if row.name == task.name and row.digest != federation.digest]
+        editions = [
+            row
+            for row in self.store.tasks()
+            if row.name == task.name and row.digest != federation.digest
+        ]
         newest = max((row.epoch for row in editions), default=0)
         if newest >= task.epoch:
             raise StoreError(
                 f"task {task.name!r}, epoch {task.epoch}: the store holds another edition with epoch {newest}; "
                 f"a changed task is another task: give it epoch {newest + 1} or a new name"
             )
-        federation.key = self.store.add_task(federation.digest, task.name, task.epoch, federation.body, now)
+        federation.key = self.store.add_task(
+            federation.digest, task.name, task.epoch, federation.body, now
+        )
         self._notice_active(federation)
         self.estimating.recall(federation)
         publications = [Publication(messages.topic(federation.name, "task"), federation.body)]
@@ -104,8 +119,12 @@ class Aggregator:
             row = self.store.published(federation.key, kind)
             if row is not None:
                 federation.shown[kind] = row
-            if row is not None or editions:  # an empty message clears what an earlier edition has left
-                publications.append(Publication(messages.topic(federation.name, kind), row.body if row else b""))
+            if (
+                row is not None or editions
+            ):  # an empty message clears what an earlier edition has left
+                publications.append(
+                    Publication(messages.topic(federation.name, kind), row.body if row else b"")
+                )
         return publications
 
     def _notice_active(self, federation: Federation) -> None:
@@ -138,8 +157,12 @@ class Aggregator:
         except StoreBusyError:
             raise
         except Exception:  # whatever one message does, the others are counted
-            LOG.exception("a batch of %d messages failed; trying them one by one", len(self._waiting))
-            publications = [p for arrival in self._waiting for p in self._commit_alone(arrival, now)]
+            LOG.exception(
+                "a batch of %d messages failed; trying them one by one", len(self._waiting)
+            )
+            publications = [
+                p for arrival in self._waiting for p in self._commit_alone(arrival, now)
+            ]
         self._waiting = []
         return publications
 
@@ -190,7 +213,11 @@ class Aggregator:
         publications = []
         for kind in ("active", "subspace"):
             row = self.store.published(federation.key, kind)
-            if row is not None and row != federation.shown.get(kind) and not 0.0 <= now - row.at < REPEAT_SECONDS:
+            if (
+                row is not None
+                and row != federation.shown.get(kind)
+                and not 0.0 <= now - row.at < REPEAT_SECONDS
+            ):
                 federation.shown[kind] = row
                 publications.append(Publication(messages.topic(federation.name, kind), row.body))
         return publications
@@ -209,21 +236,35 @@ class Aggregator:
     def _activate(self, federation: Federation, now: float) -> list[Publication]:
         """Inside a transaction: choose the active set if its rule is met, once and for all."""
         # Another worker may have been faster. Ours is pinned only by reading it back after the commit.
-        if not self._due(federation, now) or self.store.published(federation.key, "active") is not None:
+        if (
+            not self._due(federation, now)
+            or self.store.published(federation.key, "active") is not None
+        ):
             return []
         row = self.store.totals(federation.key, SCREENING)
         if row.devices < 1.125 * federation.fruitless:
             return []  # opening all reports again with every batch would slow the intake down
         votes = federation.layouts[SCREENING].votes
-        chosen = federation.choose(row, None if votes else gather(self.store, federation, SCREENING))
+        chosen = federation.choose(
+            row, None if votes else gather(self.store, federation, SCREENING)
+        )
         if chosen is None:
             federation.fruitless = row.devices if federation.task.aggregation == TRIMMED else 0
-            LOG.warning("task %r: no feature stands out among %d screening reports", federation.name, row.devices)
+            LOG.warning(
+                "task %r: no feature stands out among %d screening reports",
+                federation.name,
+                row.devices,
+            )
             return []
         body = messages.encode(chosen)
         federation.shown["active"] = PublishedRow(body, 1, row.change, now)
         self.store.put_published(federation.key, "active", federation.shown["active"])
-        LOG.info("task %r: %d active features from %d devices", federation.name, len(chosen.features), row.devices)
+        LOG.info(
+            "task %r: %d active features from %d devices",
+            federation.name,
+            len(chosen.features),
+            row.devices,
+        )
         return [Publication(messages.topic(federation.name, "active"), body)]
 
     # --- the subspace ---------------------------------------------------------------------------------------------
@@ -250,7 +291,10 @@ class Aggregator:
 
     def withdraw(self, device: str, now: float) -> int:
         """Take a device out of all tasks, for good; how many reports that were."""
-        return sum(counting.withdraw(self.store, federation, device, now) for federation in self.federations.values())
+        return sum(
+            counting.withdraw(self.store, federation, device, now)
+            for federation in self.federations.values()
+        )
 
 
 def _refused(arrival: Arrival, now: float) -> RefusedRow:

@@ -90,7 +90,9 @@ class Daemon:
                     LOG.warning("%s", error)
                 except FsirError:
                     raise
-                except Exception:  # whatever it is: what was not acknowledged comes again on a new connection
+                except (
+                    Exception
+                ):  # whatever it is: what was not acknowledged comes again on a new connection
                     LOG.exception("unexpected; starting a new connection")
                 delay = FIRST_RETRY if self._connected else min(2 * delay, SLOWEST_RETRY)
                 self._forget()
@@ -117,10 +119,14 @@ class Daemon:
     def _session(self) -> None:
         """One connection, from its first packet to its end."""
         aggregator = self.aggregator
-        retained = aggregator.start(time.time())  # before anything else: it may find that this store is not ours
+        retained = aggregator.start(
+            time.time()
+        )  # before anything else: it may find that this store is not ours
         wire = self._wire = self._connector.open()
         reports = [topic(name, "report", "+") for name in aggregator.federations]
-        wire.subscribe([f"$share/{self._share}/{name}" if self._share else name for name in reports])
+        wire.subscribe(
+            [f"$share/{self._share}/{name}" if self._share else name for name in reports]
+        )
         wire.publish(retained)
         self._connected = True
         LOG.info("connected with MQTT %s, %d task(s)", wire.version, len(aggregator.federations))
@@ -165,8 +171,14 @@ class Daemon:
             except StoreBusyError as error:
                 self._trouble = str(error)
                 if self._stopping:
-                    raise ConnectionLostError(f"stopped while the store could not be written: {error}") from error
-                LOG.error("the store cannot be written (%s): nothing is acknowledged; again in %.1f s", error, delay)
+                    raise ConnectionLostError(
+                        f"stopped while the store could not be written: {error}"
+                    ) from error
+                LOG.error(
+                    "the store cannot be written (%s): nothing is acknowledged; again in %.1f s",
+                    error,
+                    delay,
+                )
                 self._sleep(delay)
                 delay = min(2 * delay, SLOWEST_RETRY)
             else:
@@ -193,7 +205,8 @@ class Daemon:
                 wire.publish(self.aggregator.estimating.publish(job, result, now))
             if not self._running:
                 self._running = [
-                    (job, self._estimator.submit(self._estimate, job)) for job in self.aggregator.jobs(now)
+                    (job, self._estimator.submit(self._estimate, job))
+                    for job in self.aggregator.jobs(now)
                 ]
         except StoreBusyError as error:
             LOG.error("the store cannot be written (%s); trying again", error)

@@ -56,11 +56,15 @@ class Estimating:
         self._store = store
         self._debounce = debounce
         self._looked: dict[str, float] = {}
-        self._pause: dict[str, float] = {}  # of tasks that trim: ten times what the last estimate took
+        self._pause: dict[
+            str, float
+        ] = {}  # of tasks that trim: ten times what the last estimate took
         self._failed: dict[str, int] = {}  # changes of the totals that could not be estimated
         self.latest: dict[str, messages.Subspace] = {}  # what is on the wire, for the metrics
 
-    def due(self, federations: Iterable[Federation], now: float, *, force: bool = False) -> list[Estimation]:
+    def due(
+        self, federations: Iterable[Federation], now: float, *, force: bool = False
+    ) -> list[Estimation]:
         """The estimates to be made now."""
         jobs = []
         for federation in federations:
@@ -74,9 +78,15 @@ class Estimating:
             shown = self.recall(federation)
             if row.change > max(shown.change if shown else 0, self._failed.get(federation.name, 0)):
                 refused = sum(
-                    count for (name, _), count in self._store.refused_counts().items() if name == federation.name
+                    count
+                    for (name, _), count in self._store.refused_counts().items()
+                    if name == federation.name
                 )
-                jobs.append(Estimation(self._store, federation, federation.totals(row), row.change, refused, now))
+                jobs.append(
+                    Estimation(
+                        self._store, federation, federation.totals(row), row.change, refused, now
+                    )
+                )
         return jobs
 
     def recall(self, federation: Federation) -> PublishedRow | None:
@@ -92,9 +102,13 @@ class Estimating:
     def failed(self, job: Estimation) -> None:
         """Note, inside an `except`, that an estimate failed: it is not tried again before the totals change."""
         self._failed[job.federation.name] = job.change
-        LOG.exception("task %r: the estimate from %d devices failed", job.federation.name, job.totals.devices)
+        LOG.exception(
+            "task %r: the estimate from %d devices failed", job.federation.name, job.totals.devices
+        )
 
-    def publish(self, job: Estimation, result: messages.Subspace | None, now: float) -> list[Publication]:
+    def publish(
+        self, job: Estimation, result: messages.Subspace | None, now: float
+    ) -> list[Publication]:
         """Store a finished estimate and return it for publication, unless another worker has a newer one."""
         federation = job.federation
         if federation.task.aggregation == TRIMMED:
@@ -111,5 +125,10 @@ class Estimating:
             self._store.put_published(federation.key, "subspace", row)
         federation.shown["subspace"] = row
         self.recall(federation)
-        LOG.info("task %r: subspace version %d from %d devices", federation.name, version, job.totals.devices)
+        LOG.info(
+            "task %r: subspace version %d from %d devices",
+            federation.name,
+            version,
+            job.totals.devices,
+        )
         return [Publication(messages.topic(federation.name, "subspace"), body)]

@@ -40,7 +40,13 @@ class Layout:
     @classmethod
     def of(cls, stage: Stage, votes: bool) -> Layout:
         """The layout of a stage."""
-        return cls(stage.name, stage, votes, tuple(block.size for block in stage.blocks), Plausibility(stage))
+        return cls(
+            stage.name,
+            stage,
+            votes,
+            tuple(block.size for block in stage.blocks),
+            Plausibility(stage),
+        )
 
 
 def tally(votes: NDArray[np.bool_]) -> Integers:
@@ -61,7 +67,9 @@ class Federation:
         self.records = allowed_sizes(task)
         self.first = first_stage(task).name  # the stage that an unreadable report most likely meant
         self.active: bytes | None = None  # the message, once it is pinned
-        self.shown: dict[str, PublishedRow] = {}  # what this worker has put on the wire last, by kind
+        self.shown: dict[
+            str, PublishedRow
+        ] = {}  # what this worker has put on the wire last, by kind
         self.fruitless = 0  # devices whose trimmed screening reports gave no active set
         self.layouts: dict[str, Layout] = {}
         by_votes = task.screening is not None and task.screening.method == "votes"
@@ -73,8 +81,12 @@ class Federation:
         assert isinstance(message, messages.Active)
         place = {name: j for j, name in enumerate(self.task.features.names)}
         if message.task != self.digest or not place.keys() >= set(message.features):
-            raise TaskError("active set", message.features[:3], f"does not belong to task {self.name!r}")
-        self.layouts[FINAL] = Layout.of(final_stage(self.task, tuple(place[name] for name in message.features)), False)
+            raise TaskError(
+                "active set", message.features[:3], f"does not belong to task {self.name!r}"
+            )
+        self.layouts[FINAL] = Layout.of(
+            final_stage(self.task, tuple(place[name] for name in message.features)), False
+        )
         self.active = active
 
     def values(self, raw: bytes) -> Integers:
@@ -106,7 +118,9 @@ class Federation:
                 chosen = tuple(sorted(sorted(chosen, key=lambda j: (-tally[j], j))[: rule.limit]))
         if not chosen:
             return None
-        return messages.Active(self.digest, tuple(self.task.features.names[j] for j in chosen), row.devices)
+        return messages.Active(
+            self.digest, tuple(self.task.features.names[j] for j in chosen), row.devices
+        )
 
 
 def add(row: TotalsRow, values: Integers, devices: int, records: int) -> TotalsRow:
@@ -114,6 +128,8 @@ def add(row: TotalsRow, values: Integers, devices: int, records: int) -> TotalsR
     merged = np.frombuffer(row.values, "<i8") + values if row.values else values
     # One report holds values below 2^54, and at most AT_ONCE are in `values`: nothing can have wrapped round yet.
     if len(merged) and max(int(merged.max()), -int(merged.min())) > ROOM:
-        raise AccumulatorError(f"the sums of {row.devices} devices are at the end of 64 bits; start a new epoch")
+        raise AccumulatorError(
+            f"the sums of {row.devices} devices are at the end of 64 bits; start a new epoch"
+        )
     raw = merged.astype("<i8").tobytes()
     return TotalsRow(row.devices + devices, row.records + records, row.change + 1, raw)

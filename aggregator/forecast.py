@@ -22,7 +22,9 @@ def last_stage(task: Task) -> Stage:
     rule = task.screening
     if rule is None:
         return final_stage(task, tuple(range(task.p)))
-    most = {"per_slice": rule.keep * task.slicing.count, "overall": rule.keep}.get(rule.select, rule.limit)
+    most = {"per_slice": rule.keep * task.slicing.count, "overall": rule.keep}.get(
+        rule.select, rule.limit
+    )
     return final_stage(task, tuple(range(min(most, rule.limit, task.p))))
 
 
@@ -45,7 +47,13 @@ def expected_error(task: Task, n: int, devices: int, share: float) -> float:
 
 
 def _invent(
-    stage: Stage, n: int, devices: int, share: float, U: np.ndarray, rng: np.random.Generator, inflation: float
+    stage: Stage,
+    n: int,
+    devices: int,
+    share: float,
+    U: np.ndarray,
+    rng: np.random.Generator,
+    inflation: float,
 ) -> Totals:
     p, H, N, d = stage.p, stage.slices, n * devices, U.shape[1]
     more = math.sqrt(inflation)  # trimming raises all noise
@@ -71,5 +79,7 @@ def _invent(
 def report_bytes(stage: Stage) -> int:
     """About how long a report is: noise takes nearly all of it."""
     rng = np.random.default_rng(1)
-    packed = pack([np.rint(rng.normal(0.0, b.sd / b.worth, b.size)).astype(np.int64) for b in stage.blocks])
+    packed = pack(
+        [np.rint(rng.normal(0.0, b.sd / b.worth, b.size)).astype(np.int64) for b in stage.blocks]
+    )
     return len(packed.unary) + len(packed.remainders) + 100

@@ -25,7 +25,11 @@ Integers = NDArray[np.int64]
 BYTES = 256 * 2**20  # of gathered values
 _AT_ONCE = 2**15  # integers opened at a time
 _SORTED = 64  # coordinates sorted at a time
-_KINDS = (np.int16, np.int32, np.int64)  # values are of the size of their noise: nearly always the first will do
+_KINDS = (
+    np.int16,
+    np.int32,
+    np.int64,
+)  # values are of the size of their noise: nearly always the first will do
 
 
 def gather(store: Store, federation: Federation, stage: str = FINAL) -> Totals:
@@ -43,7 +47,11 @@ def gather(store: Store, federation: Federation, stage: str = FINAL) -> Totals:
 
 
 def _trimmed(
-    store: Store, federation: Federation, layout: Layout, devices: int, kind: np.dtype[np.signedinteger]
+    store: Store,
+    federation: Federation,
+    layout: Layout,
+    devices: int,
+    kind: np.dtype[np.signedinteger],
 ) -> Integers | None:
     """The trimmed sums of all coordinates; None if a value does not fit into this kind of integer."""
     columns = max(1, BYTES // (devices * kind.itemsize))
@@ -59,7 +67,9 @@ def _trimmed(
                 block[:, filled : filled + len(rows)] = wanted.T
             filled += len(rows)
         if filled != devices:
-            raise StoreError(f"{filled} stored reports where {devices} are counted: see `status --recount`")
+            raise StoreError(
+                f"{filled} stored reports where {devices} are counted: see `status --recount`"
+            )
         parts += [trimmed_sum(block[i : i + _SORTED]) for i in range(0, len(block), _SORTED)]
     return np.concatenate(parts)
 

@@ -22,7 +22,9 @@ from fsir.wire.messages import DEVICE_NAME, STAGES, STATUSES, report_id, topic
 
 Integers = NDArray[np.int64]
 REFUSED = STATUSES[2]
-_ROOM = 2**15  # integers opened at a time: what stays in the processor's cache, and bounds our memory
+_ROOM = (
+    2**15
+)  # integers opened at a time: what stays in the processor's cache, and bounds our memory
 
 
 @dataclass(slots=True, eq=False)
@@ -68,7 +70,9 @@ def parse(arrival: Arrival, reports: Mapping[str, Federation]) -> None:
     place, _, device = arrival.topic.rpartition("/")
     federation = reports.get(place)
     if federation is None or not DEVICE_NAME.match(device):
-        arrival.refusal = Refusal("wrong topic", f"topic {arrival.topic[:100]!r} is not the report of a task here")
+        arrival.refusal = Refusal(
+            "wrong topic", f"topic {arrival.topic[:100]!r} is not the report of a task here"
+        )
         return
     arrival.federation = federation
     arrival.device, arrival.task, arrival.stage = device, federation.digest, federation.first
@@ -93,9 +97,13 @@ def parse(arrival: Arrival, reports: Mapping[str, Federation]) -> None:
 def _mismatch(report: SealedReport, device: str, federation: Federation) -> Refusal | None:
     if report.task != federation.digest:
         wanted, found = federation.digest.hex()[:16], report.task.hex()[:16]
-        return Refusal("wrong task", f"made for task {found}, this is {federation.name!r}, {wanted}")
+        return Refusal(
+            "wrong task", f"made for task {found}, this is {federation.name!r}, {wanted}"
+        )
     if report.device != device:
-        return Refusal("wrong device", f"names {report.device!r} but came by the topic of {device!r}")
+        return Refusal(
+            "wrong device", f"names {report.device!r} but came by the topic of {device!r}"
+        )
     if report.stage not in federation.layouts:
         if report.stage == FINAL:
             return Refusal("no active set", "the active set has not been published yet")
@@ -104,11 +112,19 @@ def _mismatch(report: SealedReport, device: str, federation: Federation) -> Refu
     if layout.votes:
         wanted_votes = (layout.stage.p, layout.stage.slices)
         if report.votes is None or report.votes.shape != wanted_votes:
-            found_votes = "noisy blocks" if report.votes is None else f"votes of shape {report.votes.shape}"
-            return Refusal("wrong shape", f"{found_votes} where votes of shape {wanted_votes} are expected")
+            found_votes = (
+                "noisy blocks" if report.votes is None else f"votes of shape {report.votes.shape}"
+            )
+            return Refusal(
+                "wrong shape", f"{found_votes} where votes of shape {wanted_votes} are expected"
+            )
     elif report.packed is None or report.packed.sizes != layout.sizes:
-        found_blocks = "votes" if report.packed is None else f"blocks of {report.packed.sizes} values"
-        return Refusal("wrong shape", f"{found_blocks} where blocks of {layout.sizes} values are expected")
+        found_blocks = (
+            "votes" if report.packed is None else f"blocks of {report.packed.sizes} values"
+        )
+        return Refusal(
+            "wrong shape", f"{found_blocks} where blocks of {layout.sizes} values are expected"
+        )
     low, high = federation.records
     if not low <= report.n <= high:
         asked = f"{low}" if low == high else f"{low} to {high}"
@@ -136,7 +152,9 @@ def open_all(arrivals: Iterable[Arrival]) -> None:
 
 def _open(layout: Layout, group: list[Arrival]) -> None:
     reports = [arrival.report for arrival in group if arrival.report is not None]
-    rows, broken = codec.unpack_many([r.packed for r in reports if r.packed is not None], layout.sizes)
+    rows, broken = codec.unpack_many(
+        [r.packed for r in reports if r.packed is not None], layout.sizes
+    )
     if len(broken) < len(group):
         impossible = layout.plausibility.faults(np.array([report.n for report in reports]), rows)
         for i, arrival in enumerate(group):

@@ -16,7 +16,9 @@ from fsir.wire import messages
 COUNTED, DUPLICATE, REFUSED = messages.STATUSES
 
 
-def count(store: Store, federation: Federation, arrivals: Sequence[Arrival], now: float) -> list[Publication]:
+def count(
+    store: Store, federation: Federation, arrivals: Sequence[Arrival], now: float
+) -> list[Publication]:
     """Decide about every arrival of one federation, merge the new ones, and return a receipt for each."""
     devices = [arrival.device for arrival in arrivals]
     known = store.lookup(federation.key, devices)
@@ -28,7 +30,9 @@ def count(store: Store, federation: Federation, arrivals: Sequence[Arrival], now
         if arrival.refusal is None:
             place = (arrival.device, arrival.stage)
             if arrival.barred:
-                arrival.refusal = Refusal("withdrawn", f"{arrival.device!r} was taken out of this task")
+                arrival.refusal = Refusal(
+                    "withdrawn", f"{arrival.device!r} was taken out of this task"
+                )
             elif place not in known:
                 known[place] = arrival.id
                 arrival.status = COUNTED
@@ -36,15 +40,23 @@ def count(store: Store, federation: Federation, arrivals: Sequence[Arrival], now
             elif known[place] == arrival.id:
                 arrival.status = DUPLICATE
             else:
-                arrival.refusal = Refusal("second report", f"{known[place].hex()} was counted before")
+                arrival.refusal = Refusal(
+                    "second report", f"{known[place].hex()} was counted before"
+                )
         receipts.append(_answer(federation, arrival, {} if arrival.barred else known))
     for stage, group in fresh.items():
         _merge(store, federation, stage, group, now)
     return receipts
 
 
-def _merge(store: Store, federation: Federation, stage: str, group: Sequence[Arrival], now: float) -> None:
-    rows = [ReportRow(a.device, stage, a.id, a.report.n, a.raw, now) for a in group if a.report is not None]
+def _merge(
+    store: Store, federation: Federation, stage: str, group: Sequence[Arrival], now: float
+) -> None:
+    rows = [
+        ReportRow(a.device, stage, a.id, a.report.n, a.raw, now)
+        for a in group
+        if a.report is not None
+    ]
     store.insert(federation.key, rows)
     totals = store.totals(federation.key, stage)
     for start in range(0, len(group), AT_ONCE):
@@ -57,7 +69,9 @@ def _merge(store: Store, federation: Federation, stage: str, group: Sequence[Arr
     store.put_totals(federation.key, stage, totals)
 
 
-def _answer(federation: Federation, arrival: Arrival, known: Mapping[tuple[str, str], bytes]) -> Publication:
+def _answer(
+    federation: Federation, arrival: Arrival, known: Mapping[tuple[str, str], bytes]
+) -> Publication:
     reason = arrival.refusal.text if arrival.refusal else ""
     verdicts = {arrival.stage: messages.Verdict(arrival.id, arrival.status, reason)}
     return receipt(federation, arrival.device, known, verdicts, arrival.task)
@@ -85,7 +99,9 @@ def withdraw(store: Store, federation: Federation, device: str, now: float) -> i
         for row in rows:
             assert row.raw is not None
             before = store.totals(federation.key, row.stage)
-            store.put_totals(federation.key, row.stage, add(before, -federation.values(row.raw), -1, -row.n))
+            store.put_totals(
+                federation.key, row.stage, add(before, -federation.values(row.raw), -1, -row.n)
+            )
     return len(rows)
 
 

@@ -20,7 +20,11 @@ _COMPARISONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": ope
 
 def found() -> dict[str, ModuleType]:
     """Every benchmark, by name."""
-    names = sorted(info.name for info in pkgutil.iter_modules(benchmarks.__path__) if not info.name.startswith("_"))
+    names = sorted(
+        info.name
+        for info in pkgutil.iter_modules(benchmarks.__path__)
+        if not info.name.startswith("_")
+    )
     modules = {name: importlib.import_module(f"benchmarks.{name}") for name in names}
     return {name: module for name, module in modules.items() if hasattr(module, "run")}
 
@@ -37,14 +41,17 @@ def rows(figures: Mapping[str, float], bars: Mapping[str, str]) -> list[str]:
     """One line for each figure."""
     said = {None: "", True: "met", False: "MISSED"}
     return [
-        f"{n:<72} {v:>12.4g}  {bars.get(n, ''):<10} {said[met(v, bars.get(n))]}".rstrip() for n, v in figures.items()
+        f"{n:<72} {v:>12.4g}  {bars.get(n, ''):<10} {said[met(v, bars.get(n))]}".rstrip()
+        for n, v in figures.items()
     ]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """The command; 1 if a bar is missed."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("names", nargs="*", metavar="NAME", help="benchmarks to run; all if none is named")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help="benchmarks to run; all if none is named"
+    )
     chosen = parser.parse_args(arguments).names
     modules = found()
     if unknown := set(chosen) - set(modules):
@@ -58,7 +65,9 @@ def main(arguments: list[str] | None = None) -> int:
             raise KeyError(f"benchmark {name}: bars without a figure: {sorted(unused)}")
         print(f"--- {name}", *rows(figures, bars), sep="\n", flush=True)
         missed |= any(met(value, bars.get(figure)) is False for figure, value in figures.items())
-        kept[name] = {figure: {"value": value, "bar": bars.get(figure)} for figure, value in figures.items()}
+        kept[name] = {
+            figure: {"value": value, "bar": bars.get(figure)} for figure, value in figures.items()
+        }
         KEPT.parent.mkdir(parents=True, exist_ok=True)
         KEPT.write_text(json.dumps(kept, indent=2) + "\n")
     return int(missed)

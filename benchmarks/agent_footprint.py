@@ -68,7 +68,9 @@ def _start_and_memory(url: str, folder: Path, rounds: int) -> dict[str, float]:
             first.append(seconds)
             agent_kb.append(peak)
     return {
-        "time to first record / bare import": median(b / a for a, b in zip(bare, first, strict=True)),
+        "time to first record / bare import": median(
+            b / a for a, b in zip(bare, first, strict=True)
+        ),
         "resident memory / bare import": max(agent_kb) / min(bare_kb),
         "bare import (s)": median(bare),
         "time to first record (s)": median(first),
@@ -78,8 +80,13 @@ def _start_and_memory(url: str, folder: Path, rounds: int) -> dict[str, float]:
 
 
 def _bare_peak(folder: Path) -> int:
-    code = BARE[2] + "; print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
-    done = subprocess.run([*BARE[:2], code], check=True, capture_output=True, text=True, env=_environment(folder))
+    code = (
+        BARE[2]
+        + "; print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
+    )
+    done = subprocess.run(
+        [*BARE[:2], code], check=True, capture_output=True, text=True, env=_environment(folder)
+    )
     return int(done.stdout)
 
 
@@ -101,10 +108,15 @@ def _growth(url: str, folder: Path, records: int) -> float:
     task = _task("long", 20, records, None)
     line = _lines(task, 1)[0].encode()
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL}
-    with TinyAggregator(url, task), _start(url, task, "jsonl:-", folder, "long", **streams) as process:
+    with (
+        TinyAggregator(url, task),
+        _start(url, task, "jsonl:-", folder, "long", **streams) as process,
+    ):
         assert process.stdin is not None
         assert process.stderr is not None
-        next(text for text in process.stderr if b"accepted" in text)  # before that a pipe's records are passed over
+        next(
+            text for text in process.stderr if b"accepted" in text
+        )  # before that a pipe's records are passed over
         sizes = []
         for _ in range(10):
             process.stdin.write(
@@ -119,8 +131,17 @@ def _growth(url: str, folder: Path, records: int) -> float:
     return (sizes[-1] - sizes[0]) / 1024
 
 
-def _start(url: str, task: Task, source: str, folder: Path, device: str, **streams: Any) -> subprocess.Popen[bytes]:
-    command = [str(Path(sys.executable).with_name("fsir-agent")), "run", "--broker", url, "--task", task.name]
+def _start(
+    url: str, task: Task, source: str, folder: Path, device: str, **streams: Any
+) -> subprocess.Popen[bytes]:
+    command = [
+        str(Path(sys.executable).with_name("fsir-agent")),
+        "run",
+        "--broker",
+        url,
+        "--task",
+        task.name,
+    ]
     command += ["--device", device, "--source", source, "--state", str(folder / device)]
     return subprocess.Popen(command, stderr=subprocess.PIPE, env=_environment(folder), **streams)
 

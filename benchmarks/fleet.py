@@ -13,7 +13,16 @@ BARS = {"counted / came": ">= 1", "peak memory of the simulator (GB)": "< 4"}
 
 def run(devices: int = DEVICES) -> dict[str, float]:
     """Counted over came, devices per second and peak memory of one run of `fsir-sim fleet`."""
-    command = [sys.executable, "-m", "sim_devices", "fleet", "--devices", str(devices), "--records", "100"]
+    command = [
+        sys.executable,
+        "-m",
+        "sim_devices",
+        "fleet",
+        "--devices",
+        str(devices),
+        "--records",
+        "100",
+    ]
     command += ["--dropout", "0.1", "--crash", "0.05", "--broker", "mosquitto", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     table = json.loads(done.stdout.splitlines()[-1])

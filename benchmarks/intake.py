@@ -78,7 +78,9 @@ def reports(task: Task, count: int, seed: int) -> list[tuple[str, bytes]]:
     found = []
     for i in range(count):
         blocks = tuple(
-            np.rint(rng.normal(mean[block.name], block.sd, block.size) / block.worth).astype(np.int64)
+            np.rint(rng.normal(mean[block.name], block.sd, block.size) / block.worth).astype(
+                np.int64
+            )
             for block in stage.blocks
         )
         device = f"device-{i:06d}"
@@ -94,11 +96,16 @@ def _connect(url: str, client_id: str, version: str) -> mqtt.Client:
     port = int(url.rsplit(":", 1)[1])
     if version == "3.1.1":
         client = mqtt.Client(
-            CallbackAPIVersion.VERSION2, client_id, clean_session=False, protocol=MQTTProtocolVersion.MQTTv311
+            CallbackAPIVersion.VERSION2,
+            client_id,
+            clean_session=False,
+            protocol=MQTTProtocolVersion.MQTTv311,
         )
         client.connect("127.0.0.1", port)
         return client
-    client = mqtt.Client(CallbackAPIVersion.VERSION2, client_id, protocol=MQTTProtocolVersion.MQTTv5)
+    client = mqtt.Client(
+        CallbackAPIVersion.VERSION2, client_id, protocol=MQTTProtocolVersion.MQTTv5
+    )
     properties = Properties(PacketTypes.CONNECT)
     properties.SessionExpiryInterval = 3600
     properties.ReceiveMaximum = RECEIVE_MAXIMUM
@@ -119,7 +126,10 @@ def bare(url: str, count: int, version: str) -> dict[str, float]:
 
     client.on_message = on_message
     client.loop_forever()
-    return {"rate": (count - 1) / (times[-1] - times[0]), "cpu_us": (time.process_time() - busy) / count * 1e6}
+    return {
+        "rate": (count - 1) / (times[-1] - times[0]),
+        "cpu_us": (time.process_time() - busy) / count * 1e6,
+    }
 
 
 def full(url: str, count: int, version: str, task_file: str, store: str) -> dict[str, float]:
@@ -134,7 +144,9 @@ def full(url: str, count: int, version: str, task_file: str, store: str) -> dict
             daemon.stop()
 
     busy = time.process_time()
-    daemon = Daemon(aggregator, Address.parse(url), client_id="full", version=version, reached=reached)
+    daemon = Daemon(
+        aggregator, Address.parse(url), client_id="full", version=version, reached=reached
+    )
     daemon.run()
     return {
         "rate": count / (ended[0] - aggregator.started),
@@ -162,7 +174,9 @@ def _peak_mb() -> float:
 # --- the measurement --------------------------------------------------------------------------------------------------
 
 
-def measure(task: Task, count: int, who: tuple[str, ...], version: str = "5") -> dict[str, dict[str, float]]:
+def measure(
+    task: Task, count: int, who: tuple[str, ...], version: str = "5"
+) -> dict[str, dict[str, float]]:
     """Fill the queues of these subscribers and let each, in this order, drain its own."""
     with Broker() as broker, tempfile.TemporaryDirectory() as folder:
         url = broker.start("mosquitto")
@@ -179,7 +193,16 @@ def measure(task: Task, count: int, who: tuple[str, ...], version: str = "5") ->
         found = {}
         for name in who:
             more = [str(task_file), str(Path(folder) / "store.db")] if name == "full" else []
-            command = [sys.executable, "-m", "benchmarks.intake", name, url, str(count), version, *more]
+            command = [
+                sys.executable,
+                "-m",
+                "benchmarks.intake",
+                name,
+                url,
+                str(count),
+                version,
+                *more,
+            ]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise RuntimeError(f"{name} failed:\n{done.stderr}")
@@ -202,7 +225,10 @@ def _fill(url: str, all_reports: list[tuple[str, bytes]]) -> None:
 def run(count: int = REPORTS, rounds: int = ROUNDS) -> dict[str, float]:
     """Ratios and rates for both kinds of report and both versions of MQTT, and what many devices do to the memory."""
     figures: dict[str, float] = {}
-    kinds: dict[str, Callable[[], Task]] = {"p = 10 final": low_dimensional, "p = 561 screening": screening_sums}
+    kinds: dict[str, Callable[[], Task]] = {
+        "p = 10 final": low_dimensional,
+        "p = 561 screening": screening_sums,
+    }
     for kind, make in kinds.items():
         for version in ("5", "3.1.1"):
             what = f"{kind}, MQTT {version}"
@@ -211,9 +237,15 @@ def run(count: int = REPORTS, rounds: int = ROUNDS) -> dict[str, float]:
             found = [measure(make(), count, order, version) for order in orders]
             ratios = [one["full"]["rate"] / one["bare"]["rate"] for one in found]
             figures[f"intake / bare subscriber, {what}"] = statistics.median(ratios)
-            figures[f"reports per second, {what}"] = statistics.median(one["full"]["rate"] for one in found)
-            figures[f"processor time per report (us), {what}"] = min(one["full"]["cpu_us"] for one in found)
-    few, many = (measure(low_dimensional(), devices, ("full",))["full"]["peak_mb"] for devices in (FEW, MANY))
+            figures[f"reports per second, {what}"] = statistics.median(
+                one["full"]["rate"] for one in found
+            )
+            figures[f"processor time per report (us), {what}"] = min(
+                one["full"]["cpu_us"] for one in found
+            )
+    few, many = (
+        measure(low_dimensional(), devices, ("full",))["full"]["peak_mb"] for devices in (FEW, MANY)
+    )
     figures["peak memory, 50,000 devices / 1,000 devices"] = many / few
     figures["peak memory, 50,000 devices (MB)"] = many
     return figures

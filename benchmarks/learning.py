@@ -76,7 +76,9 @@ def measure(p: int) -> dict[str, float]:
             peer.partial_fit(X[batch])
 
     with threadpool_limits(1):
-        t_bare, t_learning, t_peer, t_ten = seconds(bare, learning, lambda: components(None), lambda: components(10))
+        t_bare, t_learning, t_peer, t_ten = seconds(
+            bare, learning, lambda: components(None), lambda: components(10)
+        )
     return {
         f"learning / bare products, p = {p}": t_bare / t_learning,
         f"learning / IncrementalPCA, p = {p}": t_peer / t_learning,

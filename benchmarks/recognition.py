@@ -36,7 +36,9 @@ REPEATS = 10  # of a person's stream, to look for false alarms
 QUARTER = np.array([[0.0, 1.0, 0.0], [-1.0, 0.0, 0.0], [0.0, 0.0, 1.0]])
 HALF = np.diag([-1.0, -1.0, 1.0])
 Model = Callable[[], Any]
-Told = tuple[tuple[float, ...], str, float, str]  # z, the federation's class and its confidence, label
+Told = tuple[
+    tuple[float, ...], str, float, str
+]  # z, the federation's class and its confidence, label
 
 
 def run() -> dict[str, float]:
@@ -61,17 +63,22 @@ def models() -> dict[str, Model]:
         "5 nearest of 500, scaled": lambda: preprocessing.StandardScaler() | knn(),
         "softmax regression": linear_model.SoftmaxRegression,
         "softmax regression, scaled, rate 0.1": lambda: (
-            preprocessing.StandardScaler() | linear_model.SoftmaxRegression(optimizer=optim.SGD(0.1))
+            preprocessing.StandardScaler()
+            | linear_model.SoftmaxRegression(optimizer=optim.SGD(0.1))
         ),
         "Hoeffding tree": lambda: tree.HoeffdingTreeClassifier(grace_period=50),
-        "Hoeffding adaptive tree": lambda: tree.HoeffdingAdaptiveTreeClassifier(grace_period=50, seed=1),
+        "Hoeffding adaptive tree": lambda: tree.HoeffdingAdaptiveTreeClassifier(
+            grace_period=50, seed=1
+        ),
     }
 
 
 class Person:
     """One person's records under a subspace."""
 
-    def __init__(self, task: Task, subspace: Subspace, stream: DeviceStream, split: int = 0) -> None:
+    def __init__(
+        self, task: Task, subspace: Subspace, stream: DeviceStream, split: int = 0
+    ) -> None:
         rows, projector = stream.X[:, columns(task, subspace)], Projector(task, subspace)
         self.z: list[tuple[float, ...]] = [tuple(row) for row in projector.project(rows).tolist()]
         self.federation, chances = projector.classify(rows)
@@ -97,7 +104,9 @@ def classifiers(levels: bool) -> dict[str, float]:
     """Accuracy of each classifier, and of what the agent says, for the people who took no part."""
     folder = scenarios.data_directory() / "hapt"
     scenario = scenarios.hapt(folder, levels, "subject-01", scenarios.CHOSEN)
-    splits = [second_recording(stream.y.tolist()) for stream in hapt.hapt(folder, levels=False).unseen]
+    splits = [
+        second_recording(stream.y.tolist()) for stream in hapt.hapt(folder, levels=False).unseen
+    ]
     population, found = scenario.population, Counter[str]()
     count = len(SEEDS) * len(population.unseen)
     for seed in SEEDS:
@@ -107,7 +116,12 @@ def classifiers(levels: bool) -> dict[str, float]:
             person = Person(task, subspace, stream, split)
             for name, make in models().items():
                 found[f"{name}, second recording"] += second(make(), person) / count
-            found.update({name: value / count for name, value in prequential(person, population.classes).items()})
+            found.update(
+                {
+                    name: value / count
+                    for name, value in prequential(person, population.classes).items()
+                }
+            )
     kind = "levels" if levels else "six"
     return {f"{kind}: {name}": value for name, value in found.items()}
 
@@ -122,7 +136,11 @@ def second(model: Any, person: Person) -> float:
     for z, label in zip(person.z[: person.split], person.labels, strict=False):
         model.learn_one(dict(enumerate(z)), label)
     answers = [model.predict_one(dict(enumerate(z))) for z in person.z[person.split :]]
-    return float(np.mean([a == label for a, label in zip(answers, person.labels[person.split :], strict=True)]))
+    return float(
+        np.mean(
+            [a == label for a, label in zip(answers, person.labels[person.split :], strict=True)]
+        )
+    )
 
 
 def prequential(person: Person, classes: tuple[str, ...]) -> dict[str, float]:
@@ -145,7 +163,11 @@ def prequential(person: Person, classes: tuple[str, ...]) -> dict[str, float]:
     return {
         "what the agent says, second recording": float(np.mean(right)),
         "the federation's classifier, second recording": float(
-            np.mean([a == b for a, b in zip(person.federation, person.labels, strict=True)][person.split :])
+            np.mean(
+                [a == b for a, b in zip(person.federation, person.labels, strict=True)][
+                    person.split :
+                ]
+            )
         ),
         **{f"{who}, every record labelled": share for who, share in shares.items()},
         "the label of the record before": float(last),
@@ -161,14 +183,21 @@ def watches() -> dict[str, float]:
     chosen = [FEATURE_NAMES.index(name) for name in scenario.population.features]
     turned = {
         name: [_levels(stream).with_columns(chosen) for stream in _streams(recordings, turn)]
-        for name, turn in (("as it was", np.eye(3)), ("turned by 90 degrees", QUARTER), ("turned by 180 degrees", HALF))
+        for name, turn in (
+            ("as it was", np.eye(3)),
+            ("turned by 90 degrees", QUARTER),
+            ("turned by 180 degrees", HALF),
+        )
     }
     found: Counter[str] = Counter()
     delays: dict[str, list[int | None]] = {}
     for seed in WATCHED:
         task = build(scenario.population, scenario.geometry, setting(True))
         subspace = without_network(task, scenario.population.devices, seed)
-        people = {name: [Person(task, subspace, stream) for stream in them] for name, them in turned.items()}
+        people = {
+            name: [Person(task, subspace, stream) for stream in them]
+            for name, them in turned.items()
+        }
         for k, person in enumerate(people["as it was"]):
             still = list(person.records())
             found["records without a change"] += REPEATS * len(still)
@@ -180,7 +209,9 @@ def watches() -> dict[str, float]:
                 heard = alarms(task.response.classes, still * 3 + changed * 3, since=3 * len(still))
                 for what in ("errors", "distance"):
                     at = heard.get(what)
-                    delays.setdefault(f"{key}: {what}", []).append(None if at is None else at - 3 * len(still))
+                    delays.setdefault(f"{key}: {what}", []).append(
+                        None if at is None else at - 3 * len(still)
+                    )
     for name, each in sorted(delays.items()):
         known = [delay for delay in each if delay is not None]
         found[f"{name}: people"] = len(each)
@@ -206,7 +237,10 @@ def alarms(classes: tuple[str, ...], records: list[Told], since: int = 0) -> dic
 
 def _verdict(before: list[Told], after: list[Told]) -> str:
     """Whether a turn matters: the federation's classifier is right in nine of ten, or it is not."""
-    good = [np.mean([federation == label for _, federation, _, label in told]) > 0.9 for told in (before, after)]
+    good = [
+        np.mean([federation == label for _, federation, _, label in told]) > 0.9
+        for told in (before, after)
+    ]
     if good[1]:
         return "still fits"
     return "no longer fits" if good[0] else "never fitted well"

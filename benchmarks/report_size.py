@@ -18,7 +18,10 @@ from fsir.wire import codec
 from fsir.wire.messages import Report, encode
 
 REPORTS = 50
-BARS = {"packed integers / float64": "<= 0.1667", "bytes of the whole message, largest of 50": "< 300"}
+BARS = {
+    "packed integers / float64": "<= 0.1667",
+    "bytes of the whole message, largest of 50": "< 300",
+}
 
 
 def entropy(block: Block) -> float:
@@ -27,7 +30,9 @@ def entropy(block: Block) -> float:
     outcomes = np.arange(-np.ceil(10 * ratio + 1), np.ceil(10 * ratio + 2))
     bits = []
     for fraction in np.linspace(0.0, 1.0, 16, endpoint=False) if block.step > 1 else (0.0,):
-        weights = np.exp(-0.5 * ((outcomes[:, None] + np.linspace(-0.5, 0.5, 33) - fraction) / ratio) ** 2).sum(axis=1)
+        weights = np.exp(
+            -0.5 * ((outcomes[:, None] + np.linspace(-0.5, 0.5, 33) - fraction) / ratio) ** 2
+        ).sum(axis=1)
         shares = weights[weights > 0] / weights.sum()
         bits.append(-(shares * np.log2(shares)).sum())
     return float(np.mean(bits))

@@ -26,13 +26,17 @@ def run() -> dict[str, float]:
     """Real-time factor (seconds of signal per second) and memory (MB, code and data)."""
     figures = _child("speed") | _child("memory")
     print(f"real-time factor {figures['real_time_factor']:.0f} (at least {BAR_FACTOR:.0f})")
-    print(f"memory beyond interpreter and numpy {figures['memory_mb']:.2f} MB (less than {BAR_MEMORY_MB} MB)")
+    print(
+        f"memory beyond interpreter and numpy {figures['memory_mb']:.2f} MB (less than {BAR_MEMORY_MB} MB)"
+    )
     return figures
 
 
 def _child(mode: str) -> dict[str, float]:
     command = [sys.executable, "-m", "benchmarks.signal_pipeline", mode]
-    done = subprocess.run(command, env=os.environ | ONE_THREAD, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, env=os.environ | ONE_THREAD, capture_output=True, text=True, check=True
+    )
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
 
@@ -56,13 +60,18 @@ def _speed() -> dict[str, float]:
     _stream()
     started = time.process_time()
     records = _stream()
-    return {"real_time_factor": SECONDS / (time.process_time() - started), "records": float(records)}
+    return {
+        "real_time_factor": SECONDS / (time.process_time() - started),
+        "records": float(records),
+    }
 
 
 def _private() -> float:
     """MB that this process alone holds. Pages of numpy's own library, which its calls bring in, are numpy's."""
     with open("/proc/self/status") as file:
-        return next(int(line.split()[1]) * 1024 / 1e6 for line in file if line.startswith("RssAnon"))
+        return next(
+            int(line.split()[1]) * 1024 / 1e6 for line in file if line.startswith("RssAnon")
+        )
 
 
 def _memory() -> dict[str, float]:

@@ -61,17 +61,28 @@ class Agent:
     ) -> None:  # fmt: skip
         self._noise = noise or SystemNoise()
         if not self._noise.cryptographic and not simulated:
-            raise StateError(f"{type(self._noise).__name__} protects nobody: only a simulated agent may use it")
+            raise StateError(
+                f"{type(self._noise).__name__} protects nobody: only a simulated agent may use it"
+            )
         if state.simulated != simulated:
-            raise StateError("a simulated agent and a real one cannot share a state: give each its own")
+            raise StateError(
+                "a simulated agent and a real one cannot share a state: give each its own"
+            )
         for what, value in (("device", state.device), ("task", name)):
             if not DEVICE_NAME.match(value):
                 raise StateError(f"{what} {value!r}: use 1 to 64 letters, digits, '.', '_' or '-'")
-        self.state, self.name, self.policy, self.feed = state, name, policy or Policy(), feed or Feed()
+        self.state, self.name, self.policy, self.feed = (
+            state,
+            name,
+            policy or Policy(),
+            feed or Feed(),
+        )
         self._clock, self._gate, self._chance = clock, Gate(settle), chance or random.SystemRandom()
         self._outbox = Outbox(delays or Delays(), self._chance)
         kinds = ("receipt", "active", "subspace", "task")
-        self._topics = {topic(name, kind, state.device if kind == "receipt" else None): kind for kind in kinds}
+        self._topics = {
+            topic(name, kind, state.device if kind == "receipt" else None): kind for kind in kinds
+        }
         self._unread: dict[str, bytes] = {}  # messages that wait for the task, or for the disk
         self._pause_until, self._disk_failed = float("-inf"), False
         self._greeting: list[Publish] = []
@@ -107,7 +118,9 @@ class Agent:
         """Where the device stands."""
         if self._part is None:
             return Phase.WAITING
-        return Phase.of(self._part.made, self._part.active is not None, len(self._outbox), self.reason)
+        return Phase.of(
+            self._part.made, self._part.active is not None, len(self._outbox), self.reason
+        )
 
     @property
     def n(self) -> int:
@@ -145,7 +158,9 @@ class Agent:
         """Offer one record; true if it was looked at (it may still have been refused, see `refused`)."""
         return self._part is not None and not self._refusal and self._part.learn(record)
 
-    def learn_many(self, X: ArrayLike, y: Sequence[Any] | NDArray[Any], first: int | None = None) -> int:
+    def learn_many(
+        self, X: ArrayLike, y: Sequence[Any] | NDArray[Any], first: int | None = None
+    ) -> int:
         """Offer rows over all features of the task, numbered from `first` on; returns how many were used up."""
         if self._part is None or self._refusal:
             return 0
@@ -182,7 +197,9 @@ class Agent:
         task, device = self.task, self.state.device
         if task is None or self.reason or not (self.policy.presence and task.report.presence):
             return None
-        return Publish(topic(self.name, "presence", device), encode(Presence(device, online)), retain=True)
+        return Publish(
+            topic(self.name, "presence", device), encode(Presence(device, online)), retain=True
+        )
 
     def _present(self) -> list[Publish]:
         return [message] if (message := self.presence(True)) is not None else []
@@ -210,7 +227,9 @@ class Agent:
         moments = []
         if self._part is not None and (self._unread or (self._part.ready and not self.reason)):
             moments.append(max(now, self._pause_until))
-        if (opens_at := self._gate.opens_at(now)) is not None and (due := self._outbox.next_due(now)) is not None:
+        if (opens_at := self._gate.opens_at(now)) is not None and (
+            due := self._outbox.next_due(now)
+        ) is not None:
             moments.append(max(due, opens_at))
         deadline = None if self.task is None else self.task.report.deadline
         if deadline is not None and self.n and self._clock() < deadline:
@@ -227,18 +246,26 @@ class Agent:
     def receive(self, topic: str, payload: bytes, retained: bool = False) -> None:
         """Take a message from the broker. Whatever is wrong with it is logged, and the agent lives on."""
         kind = self._topics.get(topic)
-        if kind is None or not payload:  # an empty payload clears a retained message: nothing changes here
+        if (
+            kind is None or not payload
+        ):  # an empty payload clears a retained message: nothing changes here
             return
         try:
             if len(payload) > LIMITS[kind]:
-                raise MessageError(f"{kind} of {len(payload)} bytes: at most {LIMITS[kind]} are accepted")
+                raise MessageError(
+                    f"{kind} of {len(payload)} bytes: at most {LIMITS[kind]} are accepted"
+                )
             if kind == "task":
                 self._gate.hear_task()
                 self._take_task(payload)
             elif self._part is None:
                 self._unread[topic] = payload
             else:
-                take = {"receipt": self._take_receipt, "active": self._take_active, "subspace": self._take_subspace}
+                take = {
+                    "receipt": self._take_receipt,
+                    "active": self._take_active,
+                    "subspace": self._take_subspace,
+                }
                 take[kind](payload, self._part.task)
         except StorageError as error:
             self._complain(error)
@@ -259,7 +286,9 @@ class Agent:
     def _take_task(self, raw: bytes) -> None:
         task = inbox.read_task(raw, self.name)
         if self._part is None and (pin := self.state.pinned(self.name)) is not None:
-            self._join(inbox.read_task(pin.raw, self.name))  # the disk has a task that it denied: it is the one
+            self._join(
+                inbox.read_task(pin.raw, self.name)
+            )  # the disk has a task that it denied: it is the one
             self._read_again()
         if self._part is not None:
             if raw != self._part.task.encode():
@@ -278,10 +307,14 @@ class Agent:
         self._read_again()
 
     def _join(self, task: Task) -> None:
-        self._part = Participation(self.state, task, self.feed, self.policy, self._noise, self._clock, self._chance)
+        self._part = Participation(
+            self.state, task, self.feed, self.policy, self._noise, self._clock, self._chance
+        )
         for row in self.state.outbox(self.name):
             # A clock that was set back must not hold a report for longer than the task says.
-            self._outbox.add(row, min(max(0.0, row.not_before - self._clock()), task.report.max_delay))
+            self._outbox.add(
+                row, min(max(0.0, row.not_before - self._clock()), task.report.max_delay)
+            )
         self._greeting = self._present()
 
     def _take_active(self, raw: bytes, task: Task) -> None:

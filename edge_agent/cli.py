@@ -73,10 +73,14 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     args = _parser().parse_args(arguments)
     level = getattr(args, "log_level", "warning").upper()
-    logging.basicConfig(level=level, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr)
+    logging.basicConfig(
+        level=level, format="%(asctime)s %(levelname)s %(message)s", stream=sys.stderr
+    )
     try:
         if args.command == "run":
-            from edge_agent.commands.run import start  # only what a command needs is imported: devices are small
+            from edge_agent.commands.run import (
+                start,
+            )  # only what a command needs is imported: devices are small
 
             return start(args)
         if args.command == "label":
@@ -105,21 +109,34 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="fsir-agent", description=_ABOUT, formatter_class=layout)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     run = commands.add_parser(
-        "run", help="take part in one or more tasks", description=_RUN, epilog=_EXIT_CODES, formatter_class=layout
+        "run",
+        help="take part in one or more tasks",
+        description=_RUN,
+        epilog=_EXIT_CODES,
+        formatter_class=layout,
     )
     _add_run(run)
-    check = commands.add_parser("check", help="what a task would take, and whether the policy allows it")
+    check = commands.add_parser(
+        "check", help="what a task would take, and whether the policy allows it"
+    )
     check.add_argument("--task", required=True, metavar="FILE", help="the task, a TOML file")
     check.add_argument("--policy", metavar="FILE", help=_POLICY)
-    check.add_argument("--state", metavar="DIR", help="also count what this device has spent already")
+    check.add_argument(
+        "--state", metavar="DIR", help="also count what this device has spent already"
+    )
     status = commands.add_parser("status", help="how far each task is")
-    ledger = commands.add_parser("ledger", help="every release that this device ever made, and the total")
+    ledger = commands.add_parser(
+        "ledger", help="every release that this device ever made, and the total"
+    )
     label = commands.add_parser(
         "label", help="what you are doing: the button", description=_LABEL, formatter_class=layout
     )
     _add_label(label)
     features = commands.add_parser(
-        "features", help="the records of a recording, as a table", description=_FEATURES, formatter_class=layout
+        "features",
+        help="the records of a recording, as a table",
+        description=_FEATURES,
+        formatter_class=layout,
     )
     _add_features(features)
     forget = commands.add_parser(
@@ -128,7 +145,9 @@ def _parser() -> argparse.ArgumentParser:
     forget.add_argument("--task", metavar="NAME", help="only of this task")
     forget.add_argument("--unpin", action="store_true", help="also let another task take the name")
     for command in (status, ledger, label, forget):
-        command.add_argument("--state", required=True, metavar="DIR", help="the state directory of the agent")
+        command.add_argument(
+            "--state", required=True, metavar="DIR", help="the state directory of the agent"
+        )
     for command in (status, ledger):
         command.add_argument("--policy", metavar="FILE", help=_POLICY)
     for command in (check, status, ledger, label, forget):
@@ -140,14 +159,20 @@ def _add_label(label: argparse.ArgumentParser) -> None:
     label.add_argument("label", nargs="?", metavar="LABEL", help="one of the classes of the task")
     label.add_argument("--clear", action="store_true", help="from here on it is not known")
     begun = label.add_mutually_exclusive_group()
-    begun.add_argument("--since", type=float, default=0.0, metavar="SECONDS", help="it began so many seconds ago")
-    begun.add_argument("--at", metavar="TIME", help="it began at this time: ISO 8601, or seconds since the epoch")
+    begun.add_argument(
+        "--since", type=float, default=0.0, metavar="SECONDS", help="it began so many seconds ago"
+    )
+    begun.add_argument(
+        "--at", metavar="TIME", help="it began at this time: ISO 8601, or seconds since the epoch"
+    )
     label.add_argument("--for", type=float, dest="lasts", metavar="SECONDS",
                        help="how long it lasts; without this it expires half an hour after the press")  # fmt: skip
 
 
 def _add_features(features: argparse.ArgumentParser) -> None:
-    features.add_argument("recording", metavar="FILE", help="a table with time, acc_x, ..., gyro_z, and label")
+    features.add_argument(
+        "recording", metavar="FILE", help="a table with time, acc_x, ..., gyro_z, and label"
+    )
     _add_ranges(features)
     features.add_argument("--response", default="activity", metavar="NAME",
                           help="how the column with the labels is called (default %(default)s)")  # fmt: skip
@@ -155,26 +180,52 @@ def _add_features(features: argparse.ArgumentParser) -> None:
 
 
 def _add_ranges(group: argparse._ActionsContainer) -> None:
-    group.add_argument("--acc-range", type=float, metavar="G", help="full scale of the accelerometer, if not known")
+    group.add_argument(
+        "--acc-range", type=float, metavar="G", help="full scale of the accelerometer, if not known"
+    )
     group.add_argument("--gyro-range", type=float, metavar="RAD/S", help="and of the gyroscope")
 
 
 def _add_run(run: argparse.ArgumentParser) -> None:
     need = run.add_argument_group("what to take part in")
-    need.add_argument("--broker", required=True, metavar="URL", help="mqtt://HOST[:PORT], or mqtts:// with encryption")
-    need.add_argument("--task", required=True, action="append", metavar="NAME", help="may be given more than once")
-    need.add_argument("--device", required=True, metavar="ID", help="this device's name in the federation")
-    need.add_argument("--source", required=True, metavar="SOURCE", help="where records come from, see above")
-    need.add_argument("--state", required=True, metavar="DIR", help="the device's memory and ledger: do not lose it")
+    need.add_argument(
+        "--broker",
+        required=True,
+        metavar="URL",
+        help="mqtt://HOST[:PORT], or mqtts:// with encryption",
+    )
+    need.add_argument(
+        "--task", required=True, action="append", metavar="NAME", help="may be given more than once"
+    )
+    need.add_argument(
+        "--device", required=True, metavar="ID", help="this device's name in the federation"
+    )
+    need.add_argument(
+        "--source", required=True, metavar="SOURCE", help="where records come from, see above"
+    )
+    need.add_argument(
+        "--state",
+        required=True,
+        metavar="DIR",
+        help="the device's memory and ledger: do not lose it",
+    )
     need.add_argument("--policy", metavar="FILE", help=_POLICY)
     add_login(run, "this device's")
     source = run.add_argument_group("source")
     source.add_argument("--follow", action="store_true", help="wait for more at the end of a file")
-    source.add_argument("--time-column", metavar="NAME", help="replay at the pace at which this column was recorded")
+    source.add_argument(
+        "--time-column", metavar="NAME", help="replay at the pace at which this column was recorded"
+    )
     source.add_argument("--speed", type=float, metavar="X", help="times that pace (default 1)")
-    source.add_argument("--record-id", metavar="NAME", help="a value that tells a repeated reading from a new one")
-    source.add_argument("--source-broker", metavar="URL", help="a broker of your own, where sensors and labels are")
-    source.add_argument("--source-password-file", metavar="FILE", help="or the variable FSIR_SOURCE_PASSWORD")
+    source.add_argument(
+        "--record-id", metavar="NAME", help="a value that tells a repeated reading from a new one"
+    )
+    source.add_argument(
+        "--source-broker", metavar="URL", help="a broker of your own, where sensors and labels are"
+    )
+    source.add_argument(
+        "--source-password-file", metavar="FILE", help="or the variable FSIR_SOURCE_PASSWORD"
+    )
     source.add_argument("--source-ca", metavar="FILE")
     _add_ranges(source)
     labels = run.add_argument_group("labels and recognition")
@@ -188,9 +239,15 @@ def _add_run(run: argparse.ArgumentParser) -> None:
     manner = run.add_argument_group("manner")
     manner.add_argument("--output", default="-", metavar="WHERE",
                         help="served records as JSON lines: - (standard output), a file, or unix:PATH")  # fmt: skip
-    manner.add_argument("--save-every", type=float, default=5.0, metavar="SECONDS", help="checkpoint (default 5)")
-    manner.add_argument("--once", action="store_true", help="leave as soon as every task has its receipt")
-    manner.add_argument("--log-level", default="info", choices=("debug", "info", "warning", "error"))
+    manner.add_argument(
+        "--save-every", type=float, default=5.0, metavar="SECONDS", help="checkpoint (default 5)"
+    )
+    manner.add_argument(
+        "--once", action="store_true", help="leave as soon as every task has its receipt"
+    )
+    manner.add_argument(
+        "--log-level", default="info", choices=("debug", "info", "warning", "error")
+    )
 
 
 if __name__ == "__main__":

@@ -97,14 +97,18 @@ class Runner:
             agent.disconnected()
 
     def _last_will(self) -> tuple[str, bytes] | None:
-        found = [message for agent in self._agents if (message := agent.presence(False)) is not None]
+        found = [
+            message for agent in self._agents if (message := agent.presence(False)) is not None
+        ]
         return (found[0].topic, found[0].payload) if found else None
 
     # --- the loop -------------------------------------------------------------------------------------------------
 
     def run(self) -> int:
         """Run until done; returns the exit code."""
-        handlers = {which: signal.signal(which, self._stop) for which in (signal.SIGTERM, signal.SIGINT)}
+        handlers = {
+            which: signal.signal(which, self._stop) for which in (signal.SIGTERM, signal.SIGINT)
+        }
         os.set_blocking(self._wake_write, False)
         previous = signal.set_wakeup_fd(self._wake_write)  # so that a signal ends `select` at once
         try:
@@ -144,7 +148,9 @@ class Runner:
             self._connection.subscribe(topics)
         for agent in self._agents:
             if self._asked == 1 and agent.phase is Phase.WAITING and not agent.reason:
-                log.warning("%s: there is no such task on the broker yet; is the name right?", agent.name)
+                log.warning(
+                    "%s: there is no such task on the broker yet; is the name right?", agent.name
+                )
 
     def _feed(self) -> None:
         if not self._waiting:
@@ -154,7 +160,11 @@ class Runner:
                 break
             record = self._waiting.popleft()
             for agent in self._agents:
-                served = agent.serve(record) if self._recognition is None else self._recognition.serve(agent, record)
+                served = (
+                    agent.serve(record)
+                    if self._recognition is None
+                    else self._recognition.serve(agent, record)
+                )
                 if served is not None:
                     self._output.write(served)
             self._labelling.add(record, self._labelled(record))
@@ -175,7 +185,9 @@ class Runner:
     def _labelled(self, record: Record) -> bool:
         """Whether a record brings its own label."""
         columns = [agent.task.response.name for agent in self._agents if agent.task is not None]
-        return record.y is not None or any(record.x.get(column) not in (None, NO_LABEL) for column in columns)
+        return record.y is not None or any(
+            record.x.get(column) not in (None, NO_LABEL) for column in columns
+        )
 
     def _open(self) -> bool:
         """Whether records may pass: a file can wait until there is a use for them."""
@@ -206,7 +218,9 @@ class Runner:
         moments = [now + LONGEST_WAIT, self._connection.next_due(now)]
         if self._open():
             moments.append(self._labelling.due(now))
-        if any(agent.wants_records for agent in self._agents) or (self._recognition and self._recognition.dirty):
+        if any(agent.wants_records for agent in self._agents) or (
+            self._recognition and self._recognition.dirty
+        ):
             moments.append(self._save_at)
         if any(awaited(agent) is not None for agent in self._agents):
             moments.append(self._ask_at)
@@ -216,7 +230,11 @@ class Runner:
             moments.append(now + self._source.delay())
             if (descriptor := self._source.fileno()) is not None:
                 readers.append(descriptor)
-        elif self._waiting and self._open() and not (self._source.replayable and self._labelling.full):
+        elif (
+            self._waiting
+            and self._open()
+            and not (self._source.replayable and self._labelling.full)
+        ):
             return
         if self._held() and self._up_at is not None:
             moments.append(self._up_at + HOLD)
@@ -278,6 +296,10 @@ def awaited(agent: Agent) -> str | None:
     """The topic of the message that a device cannot go on without, if there is one."""
     if agent.reason:
         return None
-    kinds = {Phase.WAITING: "task", Phase.SCREENED: "active", Phase.SERVING: None if agent.serving else "subspace"}
+    kinds = {
+        Phase.WAITING: "task",
+        Phase.SCREENED: "active",
+        Phase.SERVING: None if agent.serving else "subspace",
+    }
     kind = kinds.get(agent.phase)
     return None if kind is None else topic(agent.name, kind)

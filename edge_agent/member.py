@@ -23,7 +23,12 @@ class Member:
     """One device in one task, over a connection of its own. Records must be raw: see `fsir.task.task.Features`."""
 
     def __init__(
-        self, broker: str | Broker, task: str, device: str, state: str | Path, policy: Policy | None = None
+        self,
+        broker: str | Broker,
+        task: str,
+        device: str,
+        state: str | Path,
+        policy: Policy | None = None,
     ) -> None:
         address = broker if isinstance(broker, Broker) else Broker.parse(broker)
         self._state = State(state, device)
@@ -64,9 +69,14 @@ class Member:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Member:
-        raise StateError("a device takes part once: a copy of its member would spend its budget twice")
+        raise StateError(
+            "a device takes part once: a copy of its member would spend its budget twice"
+        )

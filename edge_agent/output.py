@@ -38,7 +38,9 @@ def open_output(address: str) -> Output:
     try:
         return Lines(open(address, "a", encoding="utf-8"))
     except OSError as error:
-        raise SourceError(f"output {address}: {error.strerror}; give a file that can be written") from None
+        raise SourceError(
+            f"output {address}: {error.strerror}; give a file that can be written"
+        ) from None
 
 
 class Lines:
@@ -87,7 +89,9 @@ class LocalSocket:
                 os.umask(before)
         except OSError as error:
             self._listener.close()
-            raise SourceError(f"output unix:{path}: {error.strerror}; give a path that is free and short") from None
+            raise SourceError(
+                f"output unix:{path}: {error.strerror}; give a path that is free and short"
+            ) from None
         self._listener.listen(8)
         self._listener.setblocking(False)
         self._readers: list[socket.socket] = []
@@ -112,9 +116,15 @@ class LocalSocket:
                 reader, _ = self._listener.accept()
             except BlockingIOError:
                 return
-            except OSError as error:  # out of descriptors, say: those who read already must not suffer
+            except (
+                OSError
+            ) as error:  # out of descriptors, say: those who read already must not suffer
                 if not self._complained:
-                    log.error("output unix:%s: nobody more can connect for now: %s", self._path, error.strerror)
+                    log.error(
+                        "output unix:%s: nobody more can connect for now: %s",
+                        self._path,
+                        error.strerror,
+                    )
                 self._complained = True
                 return
             self._complained = False

@@ -43,7 +43,11 @@ class Table:
         for key in self._values:
             if key not in self._seen:
                 close = difflib.get_close_matches(str(key), self._seen, 1)
-                hint = f"did you mean {close[0]!r}?" if close else f"known fields: {', '.join(sorted(self._seen))}"
+                hint = (
+                    f"did you mean {close[0]!r}?"
+                    if close
+                    else f"known fields: {', '.join(sorted(self._seen))}"
+                )
                 raise self.error(str(key), self._values[key], f"unknown field; {hint}")
 
     def section(self, key: str) -> Table:
@@ -104,16 +108,22 @@ class Table:
             raise self.error(key, value, f"must be {low} and {high}")
         return number
 
-    def numbers(self, key: str, default: Any, count: int | None = None, *, at_most: int = 0) -> tuple[float, ...]:
+    def numbers(
+        self, key: str, default: Any, count: int | None = None, *, at_most: int = 0
+    ) -> tuple[float, ...]:
         """A list of finite numbers: exactly `count` (one number stands for all), or at most `at_most`."""
         values = self.get(key, default)
         if count is not None and not isinstance(values, list | tuple):
             return (self._number(key, values),) * count
         if not isinstance(values, list | tuple):
             raise self.error(key, values, "must be a list of numbers")
-        if (count is not None and len(values) != count) or (count is None and len(values) > at_most):
+        if (count is not None and len(values) != count) or (
+            count is None and len(values) > at_most
+        ):
             raise self.error(
-                key, f"{len(values)} values", f"must hold {count if count is not None else at_most} numbers"
+                key,
+                f"{len(values)} values",
+                f"must hold {count if count is not None else at_most} numbers",
             )
         return tuple(self._number(key, value) for value in values)
 
@@ -127,7 +137,9 @@ class Table:
         value = self.get(key, default)
         if isinstance(value, datetime):
             if value.tzinfo is None:
-                raise self.error(key, value, "say which time zone, for example 2026-12-01T00:00:00Z")
+                raise self.error(
+                    key, value, "say which time zone, for example 2026-12-01T00:00:00Z"
+                )
             value = int(value.timestamp())
         if value is None:
             return None

@@ -9,8 +9,12 @@ from typing import Any
 
 def to_toml(table: Mapping[str, Any]) -> str:
     """TOML for a table of plain values and one level of sections, such as `Task.table()`; read back, it is equal."""
-    plain = [f"{key} = {_value(value)}" for key, value in table.items() if not isinstance(value, Mapping)]
-    sections = [f"\n[{key}]\n{to_toml(value)}" for key, value in table.items() if isinstance(value, Mapping)]
+    plain = [
+        f"{key} = {_value(value)}" for key, value in table.items() if not isinstance(value, Mapping)
+    ]
+    sections = [
+        f"\n[{key}]\n{to_toml(value)}" for key, value in table.items() if isinstance(value, Mapping)
+    ]
     return "\n".join([*plain, *sections]) + ("\n" if sections else "")
 
 

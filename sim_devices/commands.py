@@ -40,7 +40,9 @@ def har(options: Namespace) -> int:
         easy = options.unit_records == 1 and not options.six and not options.choose
         options.volunteer = "none" if easy else "subject-01"
     return _run_with_people(
-        options, lambda *public: scenarios.har(options.data, not options.six, *public), paper_first=True
+        options,
+        lambda *public: scenarios.har(options.data, not options.six, *public),
+        paper_first=True,
     )
 
 
@@ -50,7 +52,9 @@ def hapt(options: Namespace) -> int:
     if options.choose is None and options.volunteer != "none":
         options.choose = scenarios.CHOSEN
     return _run_with_people(
-        options, lambda *public: scenarios.hapt(options.data, not options.six, *public), paper_first=True
+        options,
+        lambda *public: scenarios.hapt(options.data, not options.six, *public),
+        paper_first=True,
     )
 
 
@@ -60,8 +64,13 @@ def synthetic_har(options: Namespace) -> int:
 
     def make(who: str | None, chosen: int) -> Scenario:
         if sys.stderr.isatty():
-            print("inventing people, their signals and 561 features of each window ...", file=sys.stderr)
-        return scenarios.synthetic_har(options.devices, options.windows, not options.six, who, options.seed, chosen)
+            print(
+                "inventing people, their signals and 561 features of each window ...",
+                file=sys.stderr,
+            )
+        return scenarios.synthetic_har(
+            options.devices, options.windows, not options.six, who, options.seed, chosen
+        )
 
     return _run_with_people(options, make, paper_first=False)
 
@@ -73,7 +82,9 @@ def watch(options: Namespace) -> int:
 
 def flights(options: Namespace) -> int:
     """Arrival delays."""
-    return _run(options, scenarios.flights(options.data, options.seed), [_delta(options)], dimension=1)
+    return _run(
+        options, scenarios.flights(options.data, options.seed), [_delta(options)], dimension=1
+    )
 
 
 def model(options: Namespace) -> int:
@@ -92,8 +103,12 @@ def fleet(options: Namespace) -> int:
         print(json.dumps(table))
     else:
         s = outcome.subspace
-        print(f"{s.devices} of {outcome.devices} devices counted in {outcome.seconds:.0f} s over {outcome.broker}")
-        print(f"{outcome.cuts} connections lost, {outcome.crashes} crashes, {outcome.retries} retries")
+        print(
+            f"{s.devices} of {outcome.devices} devices counted in {outcome.seconds:.0f} s over {outcome.broker}"
+        )
+        print(
+            f"{outcome.cuts} connections lost, {outcome.crashes} crashes, {outcome.retries} retries"
+        )
     return 0 if outcome.subspace.devices == outcome.devices else 1
 
 
@@ -106,7 +121,9 @@ def fetch(options: Namespace) -> int:
     return 0
 
 
-def _run_with_people(options: Namespace, make: Callable[[str | None, int], Scenario], *, paper_first: bool) -> int:
+def _run_with_people(
+    options: Namespace, make: Callable[[str | None, int], Scenario], *, paper_first: bool
+) -> int:
     scenario = make(None if options.volunteer == "none" else options.volunteer, options.choose or 0)
     if options.shuffle:
         rng = np.random.default_rng(options.seed)
@@ -123,7 +140,9 @@ def _delta(options: Namespace) -> float | None:
     try:
         return float(options.delta)
     except ValueError:
-        raise FsirError(f"--delta {options.delta!r}: give a number such as 1e-6, or `paper` for n^-1.1") from None
+        raise FsirError(
+            f"--delta {options.delta!r}: give a number such as 1e-6, or `paper` for n^-1.1"
+        ) from None
 
 
 def _run(
@@ -149,7 +168,11 @@ def _run(
     png, html = report.write_pictures(results, directory, title)
     if options.json:
         table: dict[str, Any] = results[0].table(options.seed)
-        table |= {"picture": str(png), "page": str(html), "caveats": list(scenario.population.caveats)}
+        table |= {
+            "picture": str(png),
+            "page": str(html),
+            "caveats": list(scenario.population.caveats),
+        }
         table["beside"] = [other.table(options.seed) for other in results[1:] + beside]
         print(json.dumps(table))
     else:
@@ -157,7 +180,9 @@ def _run(
     return 0
 
 
-def _repeat(options: Namespace, scenario: Scenario, deltas: list[float | None], dimension: int | None) -> int:
+def _repeat(
+    options: Namespace, scenario: Scenario, deltas: list[float | None], dimension: int | None
+) -> int:
     """The same federation with different noise: mean and worst accuracy for each delta."""
     first, tables = options.seed, []
     for delta in deltas:
@@ -171,8 +196,13 @@ def _repeat(options: Namespace, scenario: Scenario, deltas: list[float | None], 
         tables.append(table)
         if not options.json:
             g, spent = options.unit_records, table["delta"]
-            print(f"epsilon {options.epsilon:g}, delta {spent:.2g}, unit of {g}: mean {table['accuracy']:.4f}", end="")
-            print(f", worst {table['worst']:.4f} of {options.repeat} runs, {table['devices']} devices")
+            print(
+                f"epsilon {options.epsilon:g}, delta {spent:.2g}, unit of {g}: mean {table['accuracy']:.4f}",
+                end="",
+            )
+            print(
+                f", worst {table['worst']:.4f} of {options.repeat} runs, {table['devices']} devices"
+            )
     if options.json:
         print(json.dumps(tables[0] | {"beside": tables[1:]}))
     return 0

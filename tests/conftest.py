@@ -12,7 +12,13 @@ from hypothesis import settings
 from sim_devices.network.broker import Broker
 from tests.needs import IN_CI, need, not_tested
 
-REAL_DATA = ("uci_har/har_full561.npz", "uci_har/har_inertial.npz", "uci_layout", "hapt/hapt_raw.npz", "bodyfat.csv")
+REAL_DATA = (
+    "uci_har/har_full561.npz",
+    "uci_har/har_inertial.npz",
+    "uci_layout",
+    "hapt/hapt_raw.npz",
+    "bodyfat.csv",
+)
 
 # What lands is decided by the same examples each time; everybody else's runs look for new ones.
 settings.register_profile("ci", derandomize=True)
@@ -26,11 +32,15 @@ def data_dir() -> Path:
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     folder = Path(os.environ.get("FSIR_DATA") or beside)
     if not folder.is_dir():
-        pytest.skip(f"NOT TESTED on real data: there is no folder {folder}; set FSIR_DATA to where the data sets are")
+        pytest.skip(
+            f"NOT TESTED on real data: there is no folder {folder}; set FSIR_DATA to where the data sets are"
+        )
     missing = [name for name in REAL_DATA if not (folder / name).is_file()]
     if missing:
         # Someone set this machine up to test on real data: a hole in it must not pass as a skip.
-        not_tested(f"the data folder {folder} lacks {', '.join(missing)}: complete it, or set FSIR_DATA to another")
+        not_tested(
+            f"the data folder {folder} lacks {', '.join(missing)}: complete it, or set FSIR_DATA to another"
+        )
     return folder
 
 

@@ -25,12 +25,15 @@ ON_DEVICE = (
 def loaded_after(statement: str) -> set[str]:
     """Top-level modules that a fresh interpreter has loaded."""
     code = f"import sys\n{statement}\nprint(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     return set(done.stdout.split())
 
 
 @pytest.mark.parametrize(
-    "statement", [f"import {', '.join(ON_DEVICE)}", "import edge_agent.agent, edge_agent.cli, edge_agent.loop"]
+    "statement",
+    [f"import {', '.join(ON_DEVICE)}", "import edge_agent.agent, edge_agent.cli, edge_agent.loop"],
 )
 def test_a_device_loads_nothing_heavy(statement):
     loaded = loaded_after(statement)
@@ -52,5 +55,9 @@ def test_every_package_says_that_it_is_typed(package):
 
 
 def test_versions_are_pinned_without_saying_where_they_come_from():
-    lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
+    lines = [
+        line
+        for line in (ROOT / "constraints.txt").read_text().splitlines()
+        if not line.startswith("#")
+    ]
     assert all(line.count("==") == 1 and "/" not in line and "@" not in line for line in lines)

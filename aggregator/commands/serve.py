@@ -28,8 +28,12 @@ def serve(args: argparse.Namespace) -> int:
     try:
         aggregator = Aggregator(store, tasks, debounce=args.debounce)
         version = None if args.mqtt == "auto" else args.mqtt
-        daemon = Daemon(aggregator, broker, client_id=args.worker, share=args.share, version=version)
-        server = HttpServer(args.http, pages(daemon.metrics.text, daemon.health)) if args.http else None
+        daemon = Daemon(
+            aggregator, broker, client_id=args.worker, share=args.share, version=version
+        )
+        server = (
+            HttpServer(args.http, pages(daemon.metrics.text, daemon.health)) if args.http else None
+        )
         gc.freeze()  # what was imported stays: the collector need not look at it with every batch
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, lambda *_: daemon.stop())

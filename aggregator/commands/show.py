@@ -38,7 +38,9 @@ def opened(args: argparse.Namespace) -> Iterator[tuple[SqliteStore, list[Federat
                 found.append(federation)
         if args.task is not None and not found:
             names = ", ".join(row.name for row in store.tasks()) or "none"
-            raise StoreError(f"--task {args.task!r}: the store {args.store} does not hold it; it holds: {names}")
+            raise StoreError(
+                f"--task {args.task!r}: the store {args.store} does not hold it; it holds: {names}"
+            )
         yield store, found
 
 
@@ -64,7 +66,11 @@ def _status(store: SqliteStore, federation: Federation, recount: bool) -> dict[s
         "stages": {},
         "active": None,
         "subspace": None,
-        "refused": {r: count for (name, r), count in store.refused_counts().items() if name == federation.name},
+        "refused": {
+            r: count
+            for (name, r), count in store.refused_counts().items()
+            if name == federation.name
+        },
         "withdrawn": len(store.withdrawn(federation.key)),
     }
     for stage in federation.layouts:
@@ -97,7 +103,10 @@ def _status(store: SqliteStore, federation: Federation, recount: bool) -> dict[s
 def _print_status(entry: dict[str, Any]) -> None:
     print(f"task {entry['task']}, epoch {entry['epoch']}, digest {entry['digest'][:16]}")
     for stage, count in entry["stages"].items():
-        checked = {True: "; the stored reports add up to it", False: "; NOT what the stored reports add up to"}
+        checked = {
+            True: "; the stored reports add up to it",
+            False: "; NOT what the stored reports add up to",
+        }
         print(
             f"  {stage}: {count['devices']} devices, {count['records']} records{checked.get(count.get('recount'), '')}"
         )
@@ -109,13 +118,22 @@ def _print_status(entry: dict[str, Any]) -> None:
         print("  subspace: none yet")
     else:
         values = ", ".join(f"{value:.3g}" for value in found["singular_values"][:6])
-        print(f"  subspace: version {found['version']} of {found['published']}, {found['devices']} devices")
-        print(f"    dimension {found['dimension']}; singular values {values} (noise {found['noise_level']:.3g})")
+        print(
+            f"  subspace: version {found['version']} of {found['published']}, {found['devices']} devices"
+        )
+        print(
+            f"    dimension {found['dimension']}; singular values {values} (noise {found['noise_level']:.3g})"
+        )
         worst = (2 * found["dimension"]) ** 0.5
-        print(f"    expected error {found['expected_error']:.3g} (0: exact, {worst:.3g}: nothing learned)")
+        print(
+            f"    expected error {found['expected_error']:.3g} (0: exact, {worst:.3g}: nothing learned)"
+        )
         for note in found["notes"]:
             print(f"    note: {note}")
-    refused = ", ".join(f"{reason} {count}" for reason, count in sorted(entry["refused"].items())) or "none"
+    refused = (
+        ", ".join(f"{reason} {count}" for reason, count in sorted(entry["refused"].items()))
+        or "none"
+    )
     print(f"  refused: {refused}; withdrawn: {entry['withdrawn']}")
 
 
@@ -138,7 +156,10 @@ def refused(args: argparse.Namespace) -> int:
         return 0
     print_table(
         ("when", "task", "device", "stage", "bytes", "reason"),
-        [(moment(r.at), r.task or "-", r.device or "-", r.stage or "-", r.length, r.detail) for r in rows],
+        [
+            (moment(r.at), r.task or "-", r.device or "-", r.stage or "-", r.length, r.detail)
+            for r in rows
+        ],
     )
     print(f"{len(rows)} shown of {sum(counts.values())} refused")
     for reason, count in sorted(counts.items()):
@@ -163,7 +184,14 @@ def devices(args: argparse.Namespace) -> int:
     print_table(
         ("task", "device", "stage", "records", "counted at", ""),
         [
-            (r["task"], r["device"], r["stage"], r["records"], r["at"], "withdrawn" if r["withdrawn"] else "")
+            (
+                r["task"],
+                r["device"],
+                r["stage"],
+                r["records"],
+                r["at"],
+                "withdrawn" if r["withdrawn"] else "",
+            )
             for r in found
         ],
     )
@@ -180,10 +208,16 @@ def withdraw(args: argparse.Namespace) -> int:
         print(json.dumps({"device": args.device, "withdrawn_reports": taken, "scrubbed": scrubbed}))
         return 0
     for name, count in taken.items():
-        known = f"{count} report(s) taken out" if count else "had no report here; a future one will be refused"
+        known = (
+            f"{count} report(s) taken out"
+            if count
+            else "had no report here; a future one will be refused"
+        )
         print(f"task {name}: {args.device!r} {known}")
     if not scrubbed:
-        print("the log of the store was in use, and still has its bytes; repeat this command to remove them there too")
+        print(
+            "the log of the store was in use, and still has its bytes; repeat this command to remove them there too"
+        )
     return 0
 
 

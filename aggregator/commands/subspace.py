@@ -43,7 +43,9 @@ def _load(args: argparse.Namespace) -> tuple[Task, Subspace]:
         (row,) = rows.values()
         published = store.published(row.key, "subspace")
     if published is None or not published.body:
-        raise StoreError(f"task {row.name!r}: there is no subspace yet; `status` says what it waits for")
+        raise StoreError(
+            f"task {row.name!r}: there is no subspace yet; `status` says what it waits for"
+        )
     found = decode(published.body, "subspace")
     assert isinstance(found, Subspace)
     return Task.decode(row.body), found
@@ -68,19 +70,28 @@ def arrays(task: Task, found: Subspace) -> dict[str, Any]:
     }  # fmt: skip
     if found.classifier is not None:
         c = found.classifier
-        values |= {"classes": list(c.classes), "weights": c.weights, "bias": c.bias, "centroids": c.centroids}
+        values |= {
+            "classes": list(c.classes),
+            "weights": c.weights,
+            "bias": c.bias,
+            "centroids": c.centroids,
+        }
     return values
 
 
 def _json(task: Task, found: Subspace) -> bytes:
-    plain = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in arrays(task, found).items()}
+    plain = {
+        k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in arrays(task, found).items()
+    }
     return (json.dumps(plain) + "\n").encode()
 
 
 def _csv(task: Task, found: Subspace) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(["feature", "centre", "scale", *(f"direction_{k + 1}" for k in range(found.dimension))])
+    writer.writerow(
+        ["feature", "centre", "scale", *(f"direction_{k + 1}" for k in range(found.dimension))]
+    )
     centre, scale = standardisation(task, found)
     for name, c, s, row in zip(found.features, centre, scale, found.basis.tolist(), strict=True):
         writer.writerow([name, repr(c), repr(s), *(repr(value) for value in row)])

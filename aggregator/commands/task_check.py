@@ -33,7 +33,9 @@ def check(args: argparse.Namespace) -> int:
         "stages": [_stage(task, stage, low) for stage in all_stages(task)],
         "signal": args.signal,
         # A deadline without a smallest number of records leaves open how many there will be.
-        "expected_error": {k: expected_error(task, low, k, args.signal) for k in devices} if low > 1 else {},
+        "expected_error": {k: expected_error(task, low, k, args.signal) for k in devices}
+        if low > 1
+        else {},
     }
     if args.json:
         print(json.dumps(found))
@@ -53,7 +55,11 @@ def _devices(text: str) -> list[int]:
 
 
 def _stage(task: Task, stage: Stage, n: int) -> dict[str, Any]:
-    by_votes = task.screening is not None and task.screening.method == "votes" and stage is all_stages(task)[0]
+    by_votes = (
+        task.screening is not None
+        and task.screening.method == "votes"
+        and stage is all_stages(task)[0]
+    )
     sd = stage.sums.sd
     return {
         "stage": stage.name,
@@ -64,7 +70,9 @@ def _stage(task: Task, stage: Stage, n: int) -> dict[str, Any]:
         "mu": stage.mu if math.isfinite(stage.mu) else None,
         "noise_of_a_sum": sd,
         "noise_of_a_mean": sd / n,
-        "records_for_noise": {f"{s:g}": minimum_sample_size(sd, s) for s in _TOLERATED} if sd > 0 else {},
+        "records_for_noise": {f"{s:g}": minimum_sample_size(sd, s) for s in _TOLERATED}
+        if sd > 0
+        else {},
     }
 
 
@@ -80,11 +88,21 @@ def _explain(task: Task, found: dict[str, Any]) -> None:
         print(f"    it would take {needed or 'no records: there is no noise'}")
         cost = "infinite, nothing is proven" if stage["mu"] is None else f"{stage['mu']:.4g}"
         print(f"    about {stage['bytes']} bytes on the air, mu = {cost}")
-    print(f"\nThe expected error, if the response explains {found['signal']:.0%} of the variance of each direction")
+    print(
+        f"\nThe expected error, if the response explains {found['signal']:.0%} of the variance of each direction"
+    )
     worst = (2 * (task.dimension or 1)) ** 0.5
-    print(f"(projection loss: 0 is exact, {worst:.3g} means that nothing was learned; one direction if `auto`):")
+    print(
+        f"(projection loss: 0 is exact, {worst:.3g} means that nothing was learned; one direction if `auto`):"
+    )
     for devices, error in found["expected_error"].items():
         print(f"  {devices:>7} devices: {error:.3f}")
     if not found["expected_error"]:
-        print("  unknown: the task has a deadline and does not say how many records there will be at least (sigma_0)")
-    print("\nThe task is valid." if found["proven"] else "\nThe task is valid, but its protection is NOT PROVEN.")
+        print(
+            "  unknown: the task has a deadline and does not say how many records there will be at least (sigma_0)"
+        )
+    print(
+        "\nThe task is valid."
+        if found["proven"]
+        else "\nThe task is valid, but its protection is NOT PROVEN."
+    )

@@ -34,7 +34,9 @@ def new(args: argparse.Namespace) -> int:
     """Read the sample, write the task."""
     columns = _read(Path(args.sample), args.response)
     if args.response not in columns:
-        raise FsirError(f"--response {args.response!r}: the sample has no such column; it has {_some(columns)}")
+        raise FsirError(
+            f"--response {args.response!r}: the sample has no such column; it has {_some(columns)}"
+        )
     response = columns.pop(args.response)
     names, X = _features(columns, args.features.split(",") if args.features else None)
     slicing, why = _slicing(response, args.slices)
@@ -46,7 +48,10 @@ def new(args: argparse.Namespace) -> int:
         sys.stdout.write(text)
     else:
         Path(args.output).write_text(text, encoding="utf-8")
-    print(f"task {task.name!r}: {task.p} features; now read it, then: fsir-aggregator task check", file=sys.stderr)
+    print(
+        f"task {task.name!r}: {task.p} features; now read it, then: fsir-aggregator task check",
+        file=sys.stderr,
+    )
     return 0
 
 
@@ -72,10 +77,18 @@ def _read(path: Path, response: str) -> dict[str, list[str]]:
 
 def _features(columns: dict[str, list[str]], wanted: list[str] | None) -> tuple[list[str], Matrix]:
     if wanted is not None and (unknown := [name for name in wanted if name not in columns]):
-        raise FsirError(f"--features {unknown[0]!r}: the sample has no such column; it has {_some(columns)}")
-    numbers = {name: values for name in wanted or columns if (values := _numbers(columns[name])) is not None}
+        raise FsirError(
+            f"--features {unknown[0]!r}: the sample has no such column; it has {_some(columns)}"
+        )
+    numbers = {
+        name: values
+        for name in wanted or columns
+        if (values := _numbers(columns[name])) is not None
+    }
     if wanted is not None and (words := [name for name in wanted if name not in numbers]):
-        raise FsirError(f"--features {words[0]!r}: not every value is a finite number; leave it out or mend the sample")
+        raise FsirError(
+            f"--features {words[0]!r}: not every value is a finite number; leave it out or mend the sample"
+        )
     if not numbers:
         raise FsirError("the sample has no column of numbers beside the response")
     return list(numbers), np.column_stack(list(numbers.values()))
@@ -94,13 +107,17 @@ def _some(names: Sequence[str] | dict[str, Any]) -> str:
     return ", ".join(listed[:8]) + (", ..." if len(listed) > 8 else "")
 
 
-def _chosen(names: list[str], X: Matrix, slices: NDArray[np.int64], keep: int) -> tuple[list[str], Matrix]:
+def _chosen(
+    names: list[str], X: Matrix, slices: NDArray[np.int64], keep: int
+) -> tuple[list[str], Matrix]:
     """The features that tell the slices of the sample apart best, in their order there."""
     if keep < 1:
         raise FsirError(f"--keep {keep}: give the number of features to keep, 1 or more")
     chosen = sorted(forward_selection(X, slices, keep))
     if not chosen:
-        raise FsirError(f"--keep {keep}: every feature is constant in the sample; give one in which they vary")
+        raise FsirError(
+            f"--keep {keep}: every feature is constant in the sample; give one in which they vary"
+        )
     return [names[j] for j in chosen], X[:, chosen]
 
 
@@ -113,14 +130,20 @@ def _slicing(values: list[str], slices: int) -> tuple[Slicing, str]:
             raise FsirError(
                 f"the response has only the value {different[0]!r}; a sample must show at least two classes"
             )
-        return Slicing(classes=tuple(different)), "every class that may occur: add those that the sample lacks"
+        return Slicing(
+            classes=tuple(different)
+        ), "every class that may occur: add those that the sample lacks"
     if not 2 <= slices <= 256:
         raise FsirError(f"--slices {slices}: between 2 and 256")
     cuts = np.unique([_short(cut) for cut in np.quantile(numbers, np.arange(1, slices) / slices)])
-    return Slicing(cuts=tuple(cuts.tolist())), f"quantiles of the sample: {len(cuts) + 1} equal slices"
+    return Slicing(
+        cuts=tuple(cuts.tolist())
+    ), f"quantiles of the sample: {len(cuts) + 1} equal slices"
 
 
-def _write(args: argparse.Namespace, names: list[str], X: Matrix, slicing: Slicing, why: str) -> str:
+def _write(
+    args: argparse.Namespace, names: list[str], X: Matrix, slicing: Slicing, why: str
+) -> str:
     found = standard(X)
     constant = [name for name, varies in zip(names, varying(X), strict=True) if not varies]
     C = min(_short(max(found.norm, 1e-3)), TRUNCATE * math.sqrt(len(names)))
@@ -129,10 +152,20 @@ def _write(args: argparse.Namespace, names: list[str], X: Matrix, slicing: Slici
         try:
             s_M = free_scales(C, mu_of(args.epsilon, DELTA) / args.unit_records)[0]
         except (FsirError, ZeroDivisionError):
-            raise TaskError("--epsilon", args.epsilon, "give a budget above 0 and unit records of at least 1") from None
+            raise TaskError(
+                "--epsilon", args.epsilon, "give a budget above 0 and unit records of at least 1"
+            ) from None
         records = math.ceil(minimum_sample_size(s_M, TOLERATED) / 10) * 10
-    name = args.name or re.sub(r"[^A-Za-z0-9._-]+", "-", Path(args.sample).stem).strip("-._")[:64] or "task"
-    note = f"# These are constant in the sample, so their scale is a guess: {_some(constant)}\n" if constant else ""
+    name = (
+        args.name
+        or re.sub(r"[^A-Za-z0-9._-]+", "-", Path(args.sample).stem).strip("-._")[:64]
+        or "task"
+    )
+    note = (
+        f"# These are constant in the sample, so their scale is a guess: {_some(constant)}\n"
+        if constant
+        else ""
+    )
     factor = _short(C / math.sqrt(len(names)) if len(names) > 1 else C)
     screening = _SCREENING.format(factor=factor) if len(names) > MANY_FEATURES else ""
     return _TEXT.format(
@@ -144,7 +177,11 @@ def _write(args: argparse.Namespace, names: list[str], X: Matrix, slicing: Slici
 
 
 def _line(slicing: Slicing) -> str:
-    return f"classes = {_toml(slicing.classes)}" if slicing.classes else f"cuts = {_toml(slicing.cuts)}"
+    return (
+        f"classes = {_toml(slicing.classes)}"
+        if slicing.classes
+        else f"cuts = {_toml(slicing.cuts)}"
+    )
 
 
 def _short(value: float) -> float:

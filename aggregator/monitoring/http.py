@@ -22,7 +22,9 @@ class HttpServer:
         try:
             self._server = ThreadingHTTPServer((host.strip("[]"), int(port)), _handler(pages))
         except OSError as error:
-            raise FsirError(f"--http {address!r}: {error}; choose another port or stop what uses it") from None
+            raise FsirError(
+                f"--http {address!r}: {error}; choose another port or stop what uses it"
+            ) from None
         self._server.daemon_threads = True
         self._thread = Thread(target=self._server.serve_forever, name="http", daemon=True)
         self._thread.start()
@@ -46,7 +48,10 @@ def pages(metrics: Callable[[], bytes], health: Callable[[], dict[str, object]])
         found = health()
         return (200 if found["ok"] else 503), "application/json", json.dumps(found).encode()
 
-    return {"/metrics": lambda: (200, "text/plain; version=0.0.4; charset=utf-8", metrics()), "/healthz": healthz}
+    return {
+        "/metrics": lambda: (200, "text/plain; version=0.0.4; charset=utf-8", metrics()),
+        "/healthz": healthz,
+    }
 
 
 def _handler(pages: dict[str, Page]) -> type[BaseHTTPRequestHandler]:
@@ -56,7 +61,9 @@ def _handler(pages: dict[str, Page]) -> type[BaseHTTPRequestHandler]:
         def do_GET(self) -> None:
             page = pages.get(self.path.partition("?")[0])
             known = ", ".join(pages)
-            status, kind, body = page() if page else (404, "text/plain", f"nothing here; try {known}\n".encode())
+            status, kind, body = (
+                page() if page else (404, "text/plain", f"nothing here; try {known}\n".encode())
+            )
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))

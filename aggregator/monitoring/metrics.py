@@ -25,8 +25,12 @@ class Metrics:
         self._registry = CollectorRegistry()
         self._registry.register(self)
         self._batch = self._histogram("fsir_batch_reports", "reports per transaction", _SIZES)
-        self._merge = self._histogram("fsir_merge_seconds", "time to check, merge and commit a batch", _SECONDS)
-        self._estimate = self._histogram("fsir_estimate_seconds", "time to estimate the subspace", _SECONDS)
+        self._merge = self._histogram(
+            "fsir_merge_seconds", "time to check, merge and commit a batch", _SECONDS
+        )
+        self._estimate = self._histogram(
+            "fsir_estimate_seconds", "time to estimate the subspace", _SECONDS
+        )
         self._lag = Gauge(
             "fsir_lag_seconds", "from the arrival of the oldest report of the last batch to its receipt",
             registry=self._registry,
@@ -54,10 +58,16 @@ class Metrics:
 
     def collect(self) -> Iterator[Metric]:
         """What is read from the aggregator at this moment."""
-        reports = CounterMetricFamily("fsir_reports", "reports by verdict", labels=["task", "verdict"])
-        refused = CounterMetricFamily("fsir_refused", "refused reports by reason", labels=["task", "reason"])
+        reports = CounterMetricFamily(
+            "fsir_reports", "reports by verdict", labels=["task", "verdict"]
+        )
+        refused = CounterMetricFamily(
+            "fsir_refused", "refused reports by reason", labels=["task", "reason"]
+        )
         totals: dict[tuple[str, str], int] = {}
-        for (task, outcome), count in dict(self._aggregator.verdicts).items():  # a copy: the other thread counts on
+        for (task, outcome), count in dict(
+            self._aggregator.verdicts
+        ).items():  # a copy: the other thread counts on
             verdict = "refused" if outcome in REASONS else outcome
             totals[task, verdict] = totals.get((task, verdict), 0) + count
             if verdict == "refused":
@@ -66,11 +76,19 @@ class Metrics:
             reports.add_metric([task, verdict], count)
         yield reports
         yield refused
-        yield GaugeMetricFamily("fsir_waiting_reports", "taken, not yet committed", value=self._aggregator.waiting)
+        yield GaugeMetricFamily(
+            "fsir_waiting_reports", "taken, not yet committed", value=self._aggregator.waiting
+        )
         version = GaugeMetricFamily("fsir_subspace_version", "version on the wire", labels=["task"])
-        error = GaugeMetricFamily("fsir_expected_error", "expected projection loss", labels=["task"])
-        devices = GaugeMetricFamily("fsir_subspace_devices", "devices in the subspace", labels=["task"])
-        records = GaugeMetricFamily("fsir_subspace_records", "records in the subspace", labels=["task"])
+        error = GaugeMetricFamily(
+            "fsir_expected_error", "expected projection loss", labels=["task"]
+        )
+        devices = GaugeMetricFamily(
+            "fsir_subspace_devices", "devices in the subspace", labels=["task"]
+        )
+        records = GaugeMetricFamily(
+            "fsir_subspace_records", "records in the subspace", labels=["task"]
+        )
         for task, subspace in dict(self._aggregator.estimating.latest).items():
             version.add_metric([task], subspace.version)
             error.add_metric([task], subspace.expected_error)

@@ -25,19 +25,33 @@ from fsir.wire.messages import LIMITS
 
 KEEPALIVE = 60
 ANSWER_SECONDS = 10.0  # for the broker's answer ...
-FIRST_ANSWER_SECONDS = 2.0  # ... and while we do not know whether it speaks MQTT 5: some just say nothing
+FIRST_ANSWER_SECONDS = (
+    2.0  # ... and while we do not know whether it speaks MQTT 5: some just say nothing
+)
 RECEIVE_MAXIMUM = 2000  # unacknowledged messages that the broker may send us (MQTT 5)
 LARGEST = 2 * LIMITS["report"]  # bytes; what is longer the broker does not even send (MQTT 5)
 SESSION_SECONDS = 0xFFFFFFFF  # the broker keeps our queue for as long as we are away
 _VERSIONS = {"5": MQTTProtocolVersion.MQTTv5, "3.1.1": MQTTProtocolVersion.MQTTv311}
-_REFUSED_VERSION = (128, 130, 132)  # unspecified, protocol error, unsupported version: how old brokers answer MQTT 5
-_HOPELESS = (133, 134, 135, 138, 140)  # client id, password, not authorised, banned, authentication method
+_REFUSED_VERSION = (
+    128,
+    130,
+    132,
+)  # unspecified, protocol error, unsupported version: how old brokers answer MQTT 5
+_HOPELESS = (
+    133,
+    134,
+    135,
+    138,
+    140,
+)  # client id, password, not authorised, banned, authentication method
 
 
 class Connector:
     """Opens connections to one broker, and remembers which version it speaks."""
 
-    def __init__(self, broker: Broker, client_id: str, deliver: Deliver, version: str | None = None) -> None:
+    def __init__(
+        self, broker: Broker, client_id: str, deliver: Deliver, version: str | None = None
+    ) -> None:
         self._broker, self._client_id, self._deliver = broker, client_id, deliver
         self._tls = broker.context() if broker.tls else None
         self._version = version  # None: not known yet
@@ -76,7 +90,9 @@ class Connector:
             raise
         keepalive = getattr(answers.properties, "ServerKeepAlive", KEEPALIVE)
         window = min(WINDOW, getattr(answers.properties, "ReceiveMaximum", WINDOW))
-        wire = Wire(sock, str(self._broker), version, self._deliver, keepalive=keepalive, window=window)
+        wire = Wire(
+            sock, str(self._broker), version, self._deliver, keepalive=keepalive, window=window
+        )
         wire.keep = client  # paho closes the socket when it is no longer needed itself
         return wire
 
@@ -100,7 +116,9 @@ class Connector:
             if (trouble := getattr(answers.socket, "trouble", None)) is not None:
                 raise ConnectionLostError(f"{self._broker}: {explain(trouble)}")
             if client.socket() is None:
-                raise _UnknownVersionError(f"{self._broker}: {mqtt.error_string(rc)}")  # it may just hang up
+                raise _UnknownVersionError(
+                    f"{self._broker}: {mqtt.error_string(rc)}"
+                )  # it may just hang up
             if time.monotonic() > deadline:
                 raise _UnknownVersionError(f"{self._broker}: no answer within {patience:g} s")
             if not _readable(answers.socket):
@@ -108,13 +126,17 @@ class Connector:
             try:
                 rc = client.loop_read()
             except Exception as error:  # paho raises all kinds on bytes that are not MQTT
-                raise _UnknownVersionError(f"{self._broker} sent what is not MQTT: {error!r}") from None
+                raise _UnknownVersionError(
+                    f"{self._broker} sent what is not MQTT: {error!r}"
+                ) from None
 
     def _judge(self, reason: ReasonCode | None) -> None:
         if reason is None or not reason.is_failure:
             return
         if reason.value in _HOPELESS:
-            raise LoginRefusedError(f"{self._broker}: {reason}; check user name, password, certificate and access list")
+            raise LoginRefusedError(
+                f"{self._broker}: {reason}; check user name, password, certificate and access list"
+            )
         kind = _UnknownVersionError if reason.value in _REFUSED_VERSION else ConnectionLostError
         raise kind(f"{self._broker}: {reason}")
 
@@ -138,7 +160,9 @@ class _Answers:
         """paho's callback."""
         self.socket = socket
 
-    def on_connect(self, client: Any, userdata: Any, flags: Any, reason: ReasonCode, properties: Any) -> None:
+    def on_connect(
+        self, client: Any, userdata: Any, flags: Any, reason: ReasonCode, properties: Any
+    ) -> None:
         """paho's callback."""
         self.reason, self.properties = reason, properties
 

@@ -36,7 +36,14 @@ class Wire:
     """One connection after its handshake; every method raises `ConnectionLostError` when it is gone."""
 
     def __init__(
-        self, sock: Any, name: str, version: str, deliver: Deliver, *, keepalive: float = 60.0, window: int = WINDOW
+        self,
+        sock: Any,
+        name: str,
+        version: str,
+        deliver: Deliver,
+        *,
+        keepalive: float = 60.0,
+        window: int = WINDOW,
     ) -> None:
         self._sock, self._name, self.version, self._deliver = sock, name, version, deliver
         self._keepalive, self._window = keepalive or float("inf"), window
@@ -56,9 +63,13 @@ class Wire:
         """Wait up to `timeout` seconds, then hand over what is there, about so many at most; how many they were."""
         before, size = self._arrived, 0
         self._keep_alive()
-        pending = getattr(self._sock, "pending", None)  # bytes inside of TLS do not show on the socket
+        pending = getattr(
+            self._sock, "pending", None
+        )  # bytes inside of TLS do not show on the socket
         if (pending and pending()) or self._poll.poll(1000 * timeout):
-            while self._arrived - before < most and size < most_bytes and (piece := self._receive()):
+            while (
+                self._arrived - before < most and size < most_bytes and (piece := self._receive())
+            ):
                 size += len(piece)
                 self._take(piece)
         return self._arrived - before
@@ -94,11 +105,24 @@ class Wire:
             self._publish_more()
         if kind == packets.DISCONNECT:
             reason = body[0] if body else 0
-            hint = "; another program uses our client id, give each its own" if reason == _TAKEN_OVER else ""
-            raise ConnectionLostError(f"{self._name}: the broker says good-bye, reason {reason}{hint}")
-        if kind in (packets.PUBACK, packets.SUBACK) and (codes := packets.failures(kind, body, self.version)):
+            hint = (
+                "; another program uses our client id, give each its own"
+                if reason == _TAKEN_OVER
+                else ""
+            )
+            raise ConnectionLostError(
+                f"{self._name}: the broker says good-bye, reason {reason}{hint}"
+            )
+        if kind in (packets.PUBACK, packets.SUBACK) and (
+            codes := packets.failures(kind, body, self.version)
+        ):
             what = "publish" if kind == packets.PUBACK else "subscribe"
-            LOG.error("%s: we may not %s (reason %d); check the broker's access list", self._name, what, codes[0])
+            LOG.error(
+                "%s: we may not %s (reason %d); check the broker's access list",
+                self._name,
+                what,
+                codes[0],
+            )
 
     def _keep_alive(self) -> None:
         now = time.monotonic()
@@ -127,7 +151,15 @@ class Wire:
         """Publish; what was asked for at QoS 0 leaves in one piece."""
         self._queue.extend(publication for publication in publications if publication.qos)
         self._publish_more()
-        self._write(b"".join([packets.retained(p.topic, p.payload, self.version) for p in publications if not p.qos]))
+        self._write(
+            b"".join(
+                [
+                    packets.retained(p.topic, p.payload, self.version)
+                    for p in publications
+                    if not p.qos
+                ]
+            )
+        )
 
     def _publish_more(self) -> None:
         while self._queue and len(self._unconfirmed) < self._window:
@@ -146,7 +178,9 @@ class Wire:
                 rest = rest[self._sock.send(rest) :]
             except (BlockingIOError, ssl.SSLWantWriteError, ssl.SSLWantReadError):
                 if time.monotonic() > deadline:
-                    raise ConnectionLostError(f"{self._name}: the broker takes nothing any more") from None
+                    raise ConnectionLostError(
+                        f"{self._name}: the broker takes nothing any more"
+                    ) from None
                 self._poll.modify(self._sock.fileno(), select.POLLOUT)
                 self._poll.poll(100)
                 self._poll.modify(self._sock.fileno(), select.POLLIN)

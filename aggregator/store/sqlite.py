@@ -30,7 +30,9 @@ from aggregator.store.base import (
 FORMAT = 1
 BUSY_SECONDS = 30.0
 CHECKPOINT_PAGES = 4000  # 16 MB of log: each checkpoint waits for the disk twice
-QUARANTINE_ROWS = 10_000  # the newest are kept, the counters know all: garbage must not fill the disk
+QUARANTINE_ROWS = (
+    10_000  # the newest are kept, the counters know all: garbage must not fill the disk
+)
 QUARANTINE_BYTES = 4096  # of each
 
 _SCHEMA = """
@@ -58,7 +60,9 @@ class SqliteStore:
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
         if not create and not Path(path).is_file():
-            raise StoreError(f"store {path}: there is no such file; give the --store that `serve` was started with")
+            raise StoreError(
+                f"store {path}: there is no such file; give the --store that `serve` was started with"
+            )
         self._path = path
         try:
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
@@ -68,7 +72,9 @@ class SqliteStore:
             self._db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
             self._prepare(path)
         except sqlite3.Error as error:
-            raise StoreError(f"store {path}: {error}; give the path of a writable file in an existing folder") from None
+            raise StoreError(
+                f"store {path}: {error}; give the path of a writable file in an existing folder"
+            ) from None
 
     def _use_wal(self) -> None:
         """Insist: of two workers who create the store at the same moment SQLite lets one fail at once."""
@@ -78,7 +84,10 @@ class SqliteStore:
                 self._db.execute("PRAGMA journal_mode=WAL")
                 return
             except sqlite3.OperationalError as error:
-                if error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY or time.monotonic() > deadline:
+                if (
+                    error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY
+                    or time.monotonic() > deadline
+                ):
                     raise
                 time.sleep(0.02)
 
@@ -93,7 +102,9 @@ class SqliteStore:
                     self._db.execute(statement)
                 self._db.execute(f"PRAGMA user_version={FORMAT}")
             elif found != FORMAT:
-                raise StoreError(f"store {path}: format {found}, this program reads {FORMAT}; use its own version")
+                raise StoreError(
+                    f"store {path}: format {found}, this program reads {FORMAT}; use its own version"
+                )
         except BaseException:
             self._db.execute("ROLLBACK")
             raise
@@ -111,7 +122,9 @@ class SqliteStore:
             yield
             self._db.execute("COMMIT")
         except BaseException as error:
-            with contextlib.suppress(sqlite3.Error):  # when the disk is full SQLite has rolled back by itself
+            with contextlib.suppress(
+                sqlite3.Error
+            ):  # when the disk is full SQLite has rolled back by itself
                 self._db.execute("ROLLBACK")
             # Locked, full, broken: not the fault of what was to be written. (The subclasses of DatabaseError are.)
             if isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError:
@@ -146,7 +159,9 @@ class SqliteStore:
 
     def tasks(self) -> list[TaskRow]:
         """All tasks, oldest first."""
-        rows = self._db.execute("SELECT key, digest, name, epoch, body, added FROM task ORDER BY key")
+        rows = self._db.execute(
+            "SELECT key, digest, name, epoch, body, added FROM task ORDER BY key"
+        )
         return [TaskRow(*row) for row in rows]
 
     # --- reports --------------------------------------------------------------------------------------------------
@@ -161,7 +176,9 @@ class SqliteStore:
 
     def withdrawn(self, task: int, devices: Sequence[str] | None = None) -> set[str]:
         """Those of the devices (or of all) that were withdrawn."""
-        rows = self._db.execute("SELECT device FROM withdrawn WHERE task = ?", (task,))  # few, if any
+        rows = self._db.execute(
+            "SELECT device FROM withdrawn WHERE task = ?", (task,)
+        )  # few, if any
         found = {device for (device,) in rows}
         return found if devices is None else found.intersection(devices)
 
@@ -184,7 +201,8 @@ class SqliteStore:
     def counted(self, limit: int, before: int = LAST_NUMBER) -> list[tuple[int, int, str]]:
         """Number, task and device of the newest reports with smaller numbers, the newest first."""
         rows = self._db.execute(
-            "SELECT seq, task, device FROM report WHERE seq < ? ORDER BY seq DESC LIMIT ?", (before, limit)
+            "SELECT seq, task, device FROM report WHERE seq < ? ORDER BY seq DESC LIMIT ?",
+            (before, limit),
         )
         return [(seq, task, device) for seq, task, device in rows]
 
@@ -201,7 +219,9 @@ class SqliteStore:
             "SELECT device, stage, id, n, raw, at FROM report WHERE task = ? AND device = ? AND raw NOT NULL",
             (task, device),
         ).fetchall()
-        self._db.execute("UPDATE report SET raw = NULL WHERE task = ? AND device = ?", (task, device))
+        self._db.execute(
+            "UPDATE report SET raw = NULL WHERE task = ? AND device = ?", (task, device)
+        )
         self._db.execute(
             "UPDATE refused SET raw = x'' WHERE device = ? AND task = (SELECT name FROM task WHERE key = ?)",
             (device, task),
@@ -219,7 +239,8 @@ class SqliteStore:
     def totals(self, task: int, stage: str) -> TotalsRow:
         """Merged integers of one stage."""
         row = self._db.execute(
-            "SELECT devices, records, change, data FROM totals WHERE task = ? AND stage = ?", (task, stage)
+            "SELECT devices, records, change, data FROM totals WHERE task = ? AND stage = ?",
+            (task, stage),
         ).fetchone()
         return TotalsRow(*row) if row else TotalsRow()
 
@@ -233,7 +254,8 @@ class SqliteStore:
     def published(self, task: int, kind: str) -> PublishedRow | None:
         """The newest message of a kind."""
         row = self._db.execute(
-            "SELECT body, version, change, at FROM published WHERE task = ? AND kind = ?", (task, kind)
+            "SELECT body, version, change, at FROM published WHERE task = ? AND kind = ?",
+            (task, kind),
         ).fetchone()
         return PublishedRow(*row) if row else None
 
@@ -252,11 +274,24 @@ class SqliteStore:
             "INSERT INTO refused (task, device, stage, id, reason, detail, length, raw, at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
-                (r.task, r.device, r.stage, r.id, r.reason, r.detail, r.length, r.raw[:QUARANTINE_BYTES], r.at)
+                (
+                    r.task,
+                    r.device,
+                    r.stage,
+                    r.id,
+                    r.reason,
+                    r.detail,
+                    r.length,
+                    r.raw[:QUARANTINE_BYTES],
+                    r.at,
+                )
                 for r in rows
             ),
         )
-        self._db.execute("DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?", (QUARANTINE_ROWS,))
+        self._db.execute(
+            "DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?",
+            (QUARANTINE_ROWS,),
+        )
         self._db.executemany(
             "INSERT INTO refused_count VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1",
             ((row.task, row.reason) for row in rows),
@@ -272,12 +307,17 @@ class SqliteStore:
 
     def refused_counts(self) -> dict[tuple[str, str], int]:
         """How many were refused in all, by task and reason."""
-        return {(task, reason): count for task, reason, count in self._db.execute("SELECT * FROM refused_count")}
+        return {
+            (task, reason): count
+            for task, reason, count in self._db.execute("SELECT * FROM refused_count")
+        }
 
 
 def open_store(address: str, *, create: bool = True) -> SqliteStore:
     """The store at an address such as `sqlite:/var/lib/fsir/store.db`."""
     kind, separator, path = address.partition(":")
     if kind != "sqlite" or not separator or not path:
-        raise StoreError(f"store {address!r}: an address is sqlite:PATH, for example sqlite:fsir.db")
+        raise StoreError(
+            f"store {address!r}: an address is sqlite:PATH, for example sqlite:fsir.db"
+        )
     return SqliteStore(path, create=create)

@@ -63,9 +63,15 @@ def main() -> None:
     layout = argparse.RawDescriptionHelpFormatter
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=layout)
     parser.add_argument("--name", default="activity", help="of the task (default %(default)s)")
-    parser.add_argument("--epsilon", type=float, default=1.0, help="total budget of a device (default %(default)s)")
-    parser.add_argument("--records", type=int, default=1000, help="windows in a report (default %(default)s)")
-    parser.add_argument("--devices", type=int, default=10, help="that take part (default %(default)s)")
+    parser.add_argument(
+        "--epsilon", type=float, default=1.0, help="total budget of a device (default %(default)s)"
+    )
+    parser.add_argument(
+        "--records", type=int, default=1000, help="windows in a report (default %(default)s)"
+    )
+    parser.add_argument(
+        "--devices", type=int, default=10, help="that take part (default %(default)s)"
+    )
     options = parser.parse_args()
     names = "\n".join(f"  {json.dumps(name)}," for name in FEATURE_NAMES)
     print(

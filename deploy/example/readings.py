@@ -25,7 +25,9 @@ STAY = 0.95  # people go on with what they do: the chance that the next window i
 
 def main() -> None:
     """Write the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--seed", type=int, required=True)
     parser.add_argument("--records", type=int, default=3000)
     options = parser.parse_args()
@@ -38,7 +40,12 @@ def main() -> None:
         if rng.random() > STAY:
             activity = rng.choice(list(TYPICAL))
         middle = zip(TYPICAL[activity], habit, SPREAD, strict=True)
-        table.writerow([*(f"{rng.gauss(typical + own, spread):.4f}" for typical, own, spread in middle), activity])
+        table.writerow(
+            [
+                *(f"{rng.gauss(typical + own, spread):.4f}" for typical, own, spread in middle),
+                activity,
+            ]
+        )
 
 
 if __name__ == "__main__":

@@ -25,7 +25,9 @@ ROWS = 64  # at a time
 def features(args: argparse.Namespace) -> int:
     """Write a table with one line for each window."""
     if args.response in FEATURE_NAMES:
-        raise SourceError(f"--response {args.response}: a feature has this name; choose another one for the labels")
+        raise SourceError(
+            f"--response {args.response}: a feature has this name; choose another one for the labels"
+        )
     options = Options(acc_range=args.acc_range, gyro_range=args.gyro_range)
     with closing(open_recording(args.recording, options)) as source:
         try:
@@ -34,7 +36,9 @@ def features(args: argparse.Namespace) -> int:
         except BrokenPipeError:
             raise
         except OSError as error:
-            raise StorageError(f"--output {args.output or '-'}: {error.strerror}; the table is not complete") from None
+            raise StorageError(
+                f"--output {args.output or '-'}: {error.strerror}; the table is not complete"
+            ) from None
     print(f"{written} records, {labelled} of them with a label", file=sys.stderr)
     return 0
 

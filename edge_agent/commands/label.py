@@ -31,7 +31,9 @@ def label(args: argparse.Namespace) -> int:
     if not args.clear:
         _check(args.label, known)
     event = event_of(NO_LABEL if args.clear else args.label, now, args.since, args.at, args.lasts)
-    said = _json(event, known) if args.json else _words(event)  # before anything is written: let it fail here
+    said = (
+        _json(event, known) if args.json else _words(event)
+    )  # before anything is written: let it fail here
     label_file.append(Path(args.state), event)
     print(said)
     if known is None and not args.clear and not args.json:
@@ -51,7 +53,9 @@ def _classes(directory: Path) -> set[str] | None:
 def _check(label: str, known: set[str] | None) -> None:
     if known is not None and label not in known:
         names = ", ".join(sorted(known)) or "none: no task with classes has been accepted"
-        raise SourceError(f"label {shown(label)}: no task of this device knows it; known are {names}")
+        raise SourceError(
+            f"label {shown(label)}: no task of this device knows it; known are {names}"
+        )
     if not label.strip() or len(label) > LONGEST or not label.isprintable():
         raise SourceError(
             f"label {shown(label)}: give a text of at most {LONGEST} characters, one of the task's classes"
@@ -64,7 +68,9 @@ def _json(event: Event, known: set[str] | None) -> str:
 
 
 def _words(event: Event) -> str:
-    moments = [datetime.fromtimestamp(moment).strftime("%H:%M:%S") for moment in (event.time, event.until)]
+    moments = [
+        datetime.fromtimestamp(moment).strftime("%H:%M:%S") for moment in (event.time, event.until)
+    ]
     what = f"{event.label}, until {moments[1]} at the latest" if event.label else "not known"
     return f"from {moments[0]} on: {what}"
 
@@ -75,15 +81,23 @@ def event_of(label: str, now: float, since: float, at: str | None, lasts: float 
     start = now - since if at is None else seconds_of(at)
     if start is None or not 0 <= start < math.inf:
         form = (
-            "how many seconds ago" if at is None else "seconds since the epoch, or a time such as 2026-05-01T12:30:00"
+            "how many seconds ago"
+            if at is None
+            else "seconds since the epoch, or a time such as 2026-05-01T12:30:00"
         )
         raise SourceError(f"{flag}: give {form}, not before 1970")
     if not start <= now + AHEAD:
-        raise SourceError(f"{flag}: the label would begin {start - now:.0f} seconds from now: press when it does")
+        raise SourceError(
+            f"{flag}: the label would begin {start - now:.0f} seconds from now: press when it does"
+        )
     if lasts is not None and not 0 < lasts <= LASTS:
-        raise SourceError(f"--for {lasts}: give a number of seconds above 0 and at most {LASTS:.0f} (30 days)")
+        raise SourceError(
+            f"--for {lasts}: give a number of seconds above 0 and at most {LASTS:.0f} (30 days)"
+        )
     # A forgotten press expires half an hour after the press, wherever it began.
     until = now + EXPIRES if lasts is None else start + lasts
     if until - start > LASTS + EXPIRES:
-        raise SourceError(f"{flag}: that is more than 30 days ago; say how long it lasted with --for SECONDS")
+        raise SourceError(
+            f"{flag}: that is more than 30 days ago; say how long it lasted with --for SECONDS"
+        )
     return Event(start, label, until)

@@ -75,14 +75,20 @@ def _check_options(args: argparse.Namespace) -> None:
     for option, schemes in FITS.items():
         if getattr(args, option) and scheme in SCHEMES and scheme not in schemes:
             flag, names = option.replace("_", "-"), " and ".join(f"{name}:" for name in schemes)
-            raise SourceError(f"--{flag} means nothing to --source {args.source}: it goes with {names}; leave it out")
+            raise SourceError(
+                f"--{flag} means nothing to --source {args.source}: it goes with {names}; leave it out"
+            )
 
 
 def _label_topic(args: argparse.Namespace) -> str | None:
     """The topic of `--labels topic:TOPIC`; None where labels are only pressed, or come with the records."""
     if args.labels is None:
         return None
-    if args.source.startswith(("csv:", "jsonl:")) and args.source != "jsonl:-" and args.time_column is None:
+    if (
+        args.source.startswith(("csv:", "jsonl:"))
+        and args.source != "jsonl:-"
+        and args.time_column is None
+    ):
         raise SourceError(
             f"--labels {args.labels}: nobody knows when the records of {args.source} were made; name the column that "
             "says so with --time-column, or put the labels into the file"
@@ -91,7 +97,9 @@ def _label_topic(args: argparse.Namespace) -> str | None:
     if args.labels == "press":
         return None
     if kind != "topic" or not topic or set(topic) & set("+#\0"):
-        raise SourceError(f"--labels {args.labels}: write press, or topic:TOPIC with the name of one topic")
+        raise SourceError(
+            f"--labels {args.labels}: write press, or topic:TOPIC with the name of one topic"
+        )
     if args.source_broker is None:
         raise SourceError(
             f"--labels {args.labels}: what you are doing does not belong on the federation's broker; give the broker "
@@ -105,7 +113,9 @@ def _recognition() -> type[Recognition]:
     try:
         from edge_agent.recognition.tasks import Recognition
     except ImportError as error:
-        raise FsirError(f'--predict needs River ({error}): pip install "fsir-edge[river]"') from None
+        raise FsirError(
+            f'--predict needs River ({error}): pip install "fsir-edge[river]"'
+        ) from None
     return Recognition
 
 

@@ -38,13 +38,27 @@ def check(args: argparse.Namespace) -> int:
         feed = Feed() if pin is None else Feed(pin.source)
         reasons = refusals(state, task, policy, feed)
         if pin is not None and pin.raw != task.encode():
-            reasons = [f"this device has accepted another task under the name {task.name!r}", *reasons]
+            reasons = [
+                f"this device has accepted another task under the name {task.name!r}",
+                *reasons,
+            ]
         state.close()
     if args.json:
-        print(json.dumps({"task": task.name, "digest": task.digest.hex(), "accepted": not reasons, "reasons": reasons}))
+        print(
+            json.dumps(
+                {
+                    "task": task.name,
+                    "digest": task.digest.hex(),
+                    "accepted": not reasons,
+                    "reasons": reasons,
+                }
+            )
+        )
     else:
         print(task.describe())
-        print(f"\nThe policy: everything together at most epsilon {policy.epsilon:g} at delta {policy.delta:g}.")
+        print(
+            f"\nThe policy: everything together at most epsilon {policy.epsilon:g} at delta {policy.delta:g}."
+        )
         print("This device would take part." if not reasons else "This device REFUSES the task:")
         for reason in reasons:
             print(f"  - {reason}")
@@ -56,15 +70,24 @@ def status(args: argparse.Namespace) -> int:
     state = State(args.state, None, read_only=True)
     tasks = [_task_status(state, pin) for pin in state.pins()]
     refused = {name: reason for name, reason in state.notes().items() if state.pinned(name) is None}
-    tasks += [{"task": name, "phase": "refused", "reason": reason} for name, reason in refused.items()]
+    tasks += [
+        {"task": name, "phase": "refused", "reason": reason} for name, reason in refused.items()
+    ]
     policy = _policy(args)
     spent = total_epsilon([cost_of(row) for row in state.ledger()], policy.delta)
     state.close()
     if args.json:
-        whole = {"device": state.device, "epsilon_spent": _number(spent), "delta": policy.delta, "tasks": tasks}
+        whole = {
+            "device": state.device,
+            "epsilon_spent": _number(spent),
+            "delta": policy.delta,
+            "tasks": tasks,
+        }
         print(json.dumps(whole))
         return 0
-    print(f"device {state.device}: epsilon {spent:.4g} spent, at delta {policy.delta:g}; {_cap(args, policy)}")
+    print(
+        f"device {state.device}: epsilon {spent:.4g} spent, at delta {policy.delta:g}; {_cap(args, policy)}"
+    )
     rows = [
         [found["task"], found["phase"], f"{found['records']} of {found['of']}" if found.get("of") else "",
          found.get("subspace") or "", found.get("reason", "")]
@@ -87,7 +110,11 @@ def _task_status(state: State, pin: Pin) -> dict[str, Any]:
     learned = state.progress(pin.name).learned
     saved = {} if learned is None else msgpack.unpackb(learned)
     records, refused = saved.get("n", state.kept_count(pin.name)), saved.get("refused", {})
-    remarks = [f"{row.stage} report {row.verdict}: {row.reason}" for row in made.values() if row.verdict == "refused"]
+    remarks = [
+        f"{row.stage} report {row.verdict}: {row.reason}"
+        for row in made.values()
+        if row.verdict == "refused"
+    ]
     subspace = None if pin.subspace is None else read_subspace(pin.subspace, task, pin.active)
     return {
         "task": pin.name, "digest": task.digest.hex(), "phase": phase.value, "source": pin.source,
@@ -142,8 +169,13 @@ def ledger(args: argparse.Namespace) -> int:
         print(json.dumps({"device": state.device, "releases": listed, "epsilon": _number(total), "delta": policy.delta,
                           "cap": policy.epsilon}))  # fmt: skip
         return 0
-    _table(["time", "task", "stage", "mechanism", "mu", "n", "records", "source", "verdict"], map(_ledger_line, rows))
-    known = f"epsilon {total:.4g}" if total < math.inf else "no bound: an unproven mechanism was used"
+    _table(
+        ["time", "task", "stage", "mechanism", "mu", "n", "records", "source", "verdict"],
+        map(_ledger_line, rows),
+    )
+    known = (
+        f"epsilon {total:.4g}" if total < math.inf else "no bound: an unproven mechanism was used"
+    )
     print(f"\ntogether: {known} at delta {policy.delta:g}; {_cap(args, policy)}")
     return 0
 
@@ -152,7 +184,17 @@ def _ledger_line(row: LedgerRow) -> list[str]:
     made = datetime.fromtimestamp(row.made, UTC).strftime("%Y-%m-%d %H:%M")
     mu = f"{row.mu:.4g}" if row.mu < math.inf else "unproven"
     verdict = f"{row.verdict or 'sent'} {row.reason}".strip()
-    return [made, row.task, row.stage, row.mechanism, mu, str(row.n), f"{row.first}-{row.last}", row.source, verdict]
+    return [
+        made,
+        row.task,
+        row.stage,
+        row.mechanism,
+        mu,
+        str(row.n),
+        f"{row.first}-{row.last}",
+        row.source,
+        verdict,
+    ]
 
 
 def forget(args: argparse.Namespace) -> int:
@@ -194,4 +236,6 @@ def _table(heads: Sequence[str], rows: Any) -> None:
     lines = [list(heads), *rows]
     widths = [max(len(line[k]) for line in lines) for k in range(len(heads))]
     for line in lines:
-        print("  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip())
+        print(
+            "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+        )

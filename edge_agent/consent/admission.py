@@ -64,7 +64,11 @@ def _left(state: State, task: Task, feed: Feed, ledger: list[LedgerRow]) -> list
     if FINAL in made:
         return []
     progress = state.progress(task.name)
-    behind = state.position(task.name, feed.name).ordinal if feed.replayable else state.last_position(feed.name).ordinal
+    behind = (
+        state.position(task.name, feed.name).ordinal
+        if feed.replayable
+        else state.last_position(feed.name).ordinal
+    )
     first = behind + 1 if progress.first is None else progress.first
     costs = planned(task, feed.identity, first)
     return costs[1:] if SCREENING in made and not fresh(task) else costs

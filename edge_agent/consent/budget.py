@@ -52,19 +52,28 @@ def _loads(costs: Iterable[Cost]) -> list[tuple[float, int]]:
         return found[0]
     # One person's data may be in every source, so that the worst of each adds up.
     return [
-        (sum(max(load[0] for load in some) for some in found), sum(max(load[1] for load in some) for some in found))
+        (
+            sum(max(load[0] for load in some) for some in found),
+            sum(max(load[1] for load in some) for some in found),
+        )
     ]
 
 
 def _loads_of(costs: list[Cost]) -> list[tuple[float, int]]:
     """The same for one source: the records that bear most are among those with which an interval starts."""
-    covering = ([other for other in costs if other.first <= cost.first <= other.last] for cost in costs)
-    return [(sum(cost.mu**2 for cost in some), sum(cost.numbers for cost in some)) for some in covering]
+    covering = (
+        [other for other in costs if other.first <= cost.first <= other.last] for cost in costs
+    )
+    return [
+        (sum(cost.mu**2 for cost in some), sum(cost.numbers for cost in some)) for some in covering
+    ]
 
 
 def _epsilon(mu: float, numbers: int, delta: float) -> float:
     epsilon, before = 0.0, -1.0
-    while before < epsilon < math.inf:  # what the sampler takes of delta grows a little with epsilon
+    while (
+        before < epsilon < math.inf
+    ):  # what the sampler takes of delta grows a little with epsilon
         taken, lost = sampling_charge(numbers, epsilon)
         before = epsilon
         epsilon = accounting.epsilon_of(mu, delta - lost) + taken if lost < delta else math.inf

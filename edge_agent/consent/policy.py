@@ -66,13 +66,17 @@ class Policy:
             )
             table.done()
         except OSError as error:
-            raise PolicyError(f"policy file {path}: {error.strerror}; give the path of a TOML file") from None
+            raise PolicyError(
+                f"policy file {path}: {error.strerror}; give the path of a TOML file"
+            ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise PolicyError(f"policy file {path}: not valid TOML: {error}") from None
         except TaskError as error:
             raise PolicyError(f"policy file {path}: {error}") from None
         if unknown := set(policy.unproven) - set(MECHANISMS):
-            raise PolicyError(f"policy file {path}: unproven = {sorted(unknown)}: there is no such mechanism")
+            raise PolicyError(
+                f"policy file {path}: unproven = {sorted(unknown)}: there is no such mechanism"
+            )
         return policy
 
     def refusals(self, task: Task) -> list[str]:
@@ -85,13 +89,19 @@ class Policy:
                 f'to accept it by name: unproven = ["{known.mechanism}"]'
             )
         if task.privacy.epsilon > self.epsilon * _ROUNDING and not known.proven:
-            reasons.append(f"it claims epsilon {task.privacy.epsilon:g}; the owner's cap is {self.epsilon:g}")
+            reasons.append(
+                f"it claims epsilon {task.privacy.epsilon:g}; the owner's cap is {self.epsilon:g}"
+            )
         if task.privacy.unit_records < self.unit_records:
             reasons.append(
                 f"it protects {task.privacy.unit_records} record(s) together; the owner asks for {self.unit_records}"
             )
         asked = (*task.features.names, task.response.name)
-        held_back = [name for name in asked if any(fnmatchcase(name, pattern) for pattern in self.never_share)]
+        held_back = [
+            name
+            for name in asked
+            if any(fnmatchcase(name, pattern) for pattern in self.never_share)
+        ]
         if held_back:
             reasons.append(f"it asks for what the owner never shares: {', '.join(held_back[:5])}")
         if task.report.deadline is not None and not self.exact_count:

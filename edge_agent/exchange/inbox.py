@@ -32,7 +32,9 @@ def read_active(raw: bytes, task: Task) -> tuple[str, ...]:
     if unknown := [name for name in active.features if name not in index]:
         raise MessageError(f"active set: {unknown[:3]} are not features of the task")
     if len(active.features) > task.screening.limit:
-        raise MessageError(f"active set of {len(active.features)} features: the task allows {task.screening.limit}")
+        raise MessageError(
+            f"active set of {len(active.features)} features: the task allows {task.screening.limit}"
+        )
     order = [index[name] for name in active.features]
     if order != sorted(order):
         raise MessageError("active set: its features are not in the order of the task")
@@ -47,12 +49,20 @@ def read_subspace(raw: bytes, task: Task, active: tuple[str, ...] | None) -> Sub
     if not set(subspace.features) <= set(task.features.names):
         raise MessageError("subspace: it names features that are not in the task")
     if active is not None and subspace.features != active:
-        raise MessageError("subspace: its features are not those of the active set that this device has accepted")
+        raise MessageError(
+            "subspace: its features are not those of the active set that this device has accepted"
+        )
     if task.screening is None and subspace.features != task.features.names:
-        raise MessageError(f"subspace over {len(subspace.features)} features: the task has {task.p}")
+        raise MessageError(
+            f"subspace over {len(subspace.features)} features: the task has {task.p}"
+        )
     if task.dimension not in (None, subspace.dimension):
-        raise MessageError(f"subspace of dimension {subspace.dimension}: the task says {task.dimension}")
-    if subspace.classifier is not None and not set(subspace.classifier.classes) <= set(task.response.classes):
+        raise MessageError(
+            f"subspace of dimension {subspace.dimension}: the task says {task.dimension}"
+        )
+    if subspace.classifier is not None and not set(subspace.classifier.classes) <= set(
+        task.response.classes
+    ):
         raise MessageError("subspace: its classifier knows classes that are not in the task")
     return subspace
 
@@ -75,4 +85,6 @@ def read_receipt(raw: bytes, device: str) -> Receipt:
 
 def _check_digest(found: bytes, task: Task, what: str) -> None:
     if found != task.digest:
-        raise MessageError(f"{what} of another task (digest {found.hex()[:16]}, ours {task.digest.hex()[:16]})")
+        raise MessageError(
+            f"{what} of another task (digest {found.hex()[:16]}, ours {task.digest.hex()[:16]})"
+        )

@@ -30,7 +30,9 @@ def settle(state: State, outbox: Outbox, receipt: Receipt, task: Task) -> str:
                 outbox.remove(row.report)
                 level = logging.WARNING if verdict.status == "refused" else logging.INFO
                 log.log(level, "%s: %s report %s %s", name, stage, verdict.status, verdict.reason)
-        elif row is None or verdict.status != "refused":  # a stranger's refused report does not concern us
+        elif (
+            row is None or verdict.status != "refused"
+        ):  # a stranger's refused report does not concern us
             strange = stage
     if strange:
         return _give_up(state, outbox, name, strange)
@@ -40,7 +42,9 @@ def settle(state: State, outbox: Outbox, receipt: Receipt, task: Task) -> str:
 def _give_up(state: State, outbox: Outbox, name: str, stage: str) -> str:
     """There is a report that this state did not make: its budget may be spent, so nothing more may leave."""
     for waiting in state.outbox(name):
-        state.settle(waiting.report, "refused", "another report was counted under this device's name")
+        state.settle(
+            waiting.report, "refused", "another report was counted under this device's name"
+        )
         outbox.remove(waiting.report)
     return (
         f"the aggregator has a {stage} report of device {state.device!r} that this state directory did not make. If "

@@ -25,7 +25,9 @@ from edge_agent.labels.timeline import Event, Timeline
 log = logging.getLogger("fsir.labels")
 FILE, BESIDE = "labels.jsonl", "labels.new"
 LARGEST = 256 * 1024  # bytes, some 3000 events
-_NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK  # and nobody waits for the other end of a pipe
+_NO_LINK = (
+    os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
+)  # and nobody waits for the other end of a pipe
 
 
 def append(directory: Path, event: Event) -> None:
@@ -118,7 +120,9 @@ def _write(file: int, text: bytes) -> None:
             text = text[done:]
         os.fsync(file)
     except OSError:
-        with suppress(OSError):  # the first error counts; half a line is skipped by readers, ended by the next writer
+        with suppress(
+            OSError
+        ):  # the first error counts; half a line is skipped by readers, ended by the next writer
             os.ftruncate(file, before)
         raise
 
@@ -151,7 +155,9 @@ def forget(directory: Path) -> None:
         for name in (FILE, BESIDE):
             (directory / name).unlink(missing_ok=True)
     except OSError as error:
-        raise StorageError(f"{directory / FILE}: {error.strerror}; the labels are still there") from error
+        raise StorageError(
+            f"{directory / FILE}: {error.strerror}; the labels are still there"
+        ) from error
 
 
 class Tail:

@@ -42,7 +42,9 @@ class Labelling:
     ) -> None:  # fmt: skip
         self._tail, self._delay, self._pressed, self._replayable = tail, delay, pressed, replayable
         self._time_column, self._topic, self._clock, self._now = time_column, topic, clock, now
-        self._queue: deque[tuple[Record, Span | None, float]] = deque()  # the last: when its label is settled
+        self._queue: deque[tuple[Record, Span | None, float]] = (
+            deque()
+        )  # the last: when its label is settled
         self._late, self._reminded = 0, False
 
     def __len__(self) -> int:
@@ -74,13 +76,17 @@ class Labelling:
             )
         moment = None if self._time_column is None else seconds_of(record.x.get(self._time_column))
         if moment is None:
-            moment = -math.inf if self._replayable else self._clock()  # one broken line of a file: never labelled
+            moment = (
+                -math.inf if self._replayable else self._clock()
+            )  # one broken line of a file: never labelled
         return moment, moment
 
     def _remind(self) -> None:
         """Once: whoever presses a button should know if nobody listens."""
         if not self._reminded and self._tail is not None and self._tail.exists():
-            log.warning("there are labels, but these records are not to get them: run with --labels press")
+            log.warning(
+                "there are labels, but these records are not to get them: run with --labels press"
+            )
             self._reminded = True
 
     def settled(self) -> Record | None:
@@ -98,7 +104,10 @@ class Labelling:
         # Better none than one that the owner was about to correct.
         self._late += 1
         if self._late & (self._late - 1) == 0:  # at 1, 2, 4, 8, ...
-            log.warning("%d records left without a label: too many wait; choose a shorter --label-delay", self._late)
+            log.warning(
+                "%d records left without a label: too many wait; choose a shorter --label-delay",
+                self._late,
+            )
         return NO_LABEL
 
     # --- for the loop ---------------------------------------------------------------------------------------------

@@ -36,7 +36,10 @@ class Event:
 
     def encode(self) -> bytes:
         """One line of JSON."""
-        return json.dumps({"time": self.time, "label": self.label, "until": self.until}).encode() + b"\n"
+        return (
+            json.dumps({"time": self.time, "label": self.label, "until": self.until}).encode()
+            + b"\n"
+        )
 
     @classmethod
     def decode(cls, line: bytes) -> Event | None:
@@ -46,7 +49,11 @@ class Event:
             event = cls(float(found["time"]), found["label"], float(found["until"]))
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return None
-        sound = math.isfinite(event.time) and math.isfinite(event.until) and isinstance(event.label, str)
+        sound = (
+            math.isfinite(event.time)
+            and math.isfinite(event.until)
+            and isinstance(event.label, str)
+        )
         return event if sound and len(event.label) <= LONGEST else None
 
 

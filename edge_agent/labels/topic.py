@@ -45,13 +45,19 @@ class NoLabelError(SourceError):
 def event_of(payload: bytes, now: float, retained: bool = False) -> Event | None:
     """The event that a message means; None if it may be an old one, an error if it means none."""
     if len(payload) > LARGEST:
-        raise NoLabelError("size", f"a message of {len(payload)} bytes", f"send a label, at most {LARGEST} bytes")
+        raise NoLabelError(
+            "size", f"a message of {len(payload)} bytes", f"send a label, at most {LARGEST} bytes"
+        )
     text = payload.decode("utf-8", "replace").strip()
     try:
         found: Any = json.loads(text)
     except (ValueError, RecursionError):
         found = text
-    values = found if isinstance(found, dict) else {"label": text if not isinstance(found, str) else found}
+    values = (
+        found
+        if isinstance(found, dict)
+        else {"label": text if not isinstance(found, str) else found}
+    )
     label, moment = values.get("label"), values.get("time")
     if moment is None and retained:
         return None
@@ -98,7 +104,9 @@ class LabelTopic:
         self._topic, self._directory, self._agents, self._clock = topic, directory, agents, clock
         self._last: Event | None = None
         self._told: set[str] = set()
-        self.connection = Connection(broker, f"fsir-labels-{os.urandom(6).hex()}", [topic], self._take, qos=0)
+        self.connection = Connection(
+            broker, f"fsir-labels-{os.urandom(6).hex()}", [topic], self._take, qos=0
+        )
 
     def _take(self, message: MQTTMessage) -> None:
         try:
@@ -118,13 +126,24 @@ class LabelTopic:
 
     def _has(self, event: Event) -> bool:
         """Whether this is the label that came last; when that was counts for its expiry."""
-        return self._last is not None and (event.time, event.label) == (self._last.time, self._last.label)
+        return self._last is not None and (event.time, event.label) == (
+            self._last.time,
+            self._last.label,
+        )
 
     def _check(self, label: str) -> None:
         """Refuse what no task knows, unless there is one of which we have not heard yet."""
-        if label == NO_LABEL or any(agent.task is None and not agent.reason for agent in self._agents):
+        if label == NO_LABEL or any(
+            agent.task is None and not agent.reason for agent in self._agents
+        ):
             return
         responses = [agent.task.response for agent in self._agents if agent.task is not None]
-        if all(Slicing(known.classes, known.cuts).slice_of(label) == UNKNOWN for known in responses):
-            names = ", ".join(sorted({name for known in responses for name in known.classes})) or "none"
-            raise NoLabelError("unknown", "a label that no task of this device knows", f"known are {names}")
+        if all(
+            Slicing(known.classes, known.cuts).slice_of(label) == UNKNOWN for known in responses
+        ):
+            names = (
+                ", ".join(sorted({name for known in responses for name in known.classes})) or "none"
+            )
+            raise NoLabelError(
+                "unknown", "a label that no task of this device knows", f"known are {names}"
+            )

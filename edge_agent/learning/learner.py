@@ -75,7 +75,9 @@ class MomentsLearner:
 class RowsLearner:
     """Keeps the quantised rows of all features; `stored` of them are in the state file already."""
 
-    def __init__(self, task: Task, stage: Stage, stored: int = 0, learned: bytes | None = None) -> None:
+    def __init__(
+        self, task: Task, stage: Stage, stored: int = 0, learned: bytes | None = None
+    ) -> None:
         self._reader, self.names = Moments(task, stage), names_of(task, stage)
         self._slicing = task.slicing
         self._stored = stored
@@ -107,14 +109,19 @@ class RowsLearner:
         """Keep rows over all features of the task."""
         slices = self._slicing.slices_of(y)
         if X.ndim != 2 or X.shape[1] != self._reader.stage.p or slices.shape != (len(X),):
-            raise RecordError("wrong shape", f"X has shape {X.shape} and y {len(slices)} responses: they do not fit")
+            raise RecordError(
+                "wrong shape",
+                f"X has shape {X.shape} and y {len(slices)} responses: they do not fit",
+            )
         finite = np.isfinite(X).all(axis=1)
         good = finite & (slices != UNKNOWN)
         self.refuse("unknown response", int((slices == UNKNOWN).sum()))
         self.refuse("not finite", int((~finite & (slices != UNKNOWN)).sum()))
         self._quantise()
         if good.any():
-            self._blocks.append((self._reader.quantiser.truncated(X[good]).astype(np.int16), slices[good]))
+            self._blocks.append(
+                (self._reader.quantiser.truncated(X[good]).astype(np.int16), slices[good])
+            )
 
     def refuse(self, reason: str, count: int = 1) -> None:
         """Count records that were not accepted."""
@@ -124,7 +131,9 @@ class RowsLearner:
     def _quantise(self) -> None:
         if self._waiting:
             K = self._reader.quantiser.truncated(np.array([row for row, _ in self._waiting]))
-            self._blocks.append((K.astype(np.int16), np.array([h for _, h in self._waiting], np.int64)))
+            self._blocks.append(
+                (K.astype(np.int16), np.array([h for _, h in self._waiting], np.int64))
+            )
             self._waiting = []
 
     def learned(self) -> bytes:
@@ -142,7 +151,9 @@ class RowsLearner:
         while self._blocks and self._stored < count:
             self._stored += len(self._blocks.pop(0)[0])
         if self._stored != count:
-            raise StateError(f"the state file has {count} kept records, and {self._stored} were put there")
+            raise StateError(
+                f"the state file has {count} kept records, and {self._stored} were put there"
+            )
 
 
 def moments_of(task: Task, stage: Stage, kept: Iterable[Kept]) -> Moments:

@@ -23,7 +23,15 @@ from edge_agent.state.rows import LedgerRow, OutboxRow, Pin, Progress
 from edge_agent.state.state import State
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import Noise
-from fsir.privacy.plan import FINAL, SCREENING, Stage, final_stage, first_stage, minimum_size, report_size
+from fsir.privacy.plan import (
+    FINAL,
+    SCREENING,
+    Stage,
+    final_stage,
+    first_stage,
+    minimum_size,
+    report_size,
+)
 from fsir.task.slicing import UNKNOWN
 from fsir.task.task import Task
 from fsir.wire.messages import LIMITS, report_id, topic
@@ -54,7 +62,9 @@ class Participation:
         self.learner = self._learner_from(progress.learned)
         waits = self._same and self.made == {SCREENING} and not self.stopped
         if waits and progress.learned is None and not state.kept_count(task.name):
-            self.stop("the records of the first report were forgotten, so that there can be no second one")
+            self.stop(
+                "the records of the first report were forgotten, so that there can be no second one"
+            )
 
     def _check_source(self, pin: Pin) -> None:
         if pin.source == self._feed.name:
@@ -90,7 +100,9 @@ class Participation:
 
     def _ends_by_deadline(self) -> bool:
         """Whether the clock decides; a second report about fresh records counts them instead."""
-        return self.task.report.deadline is not None and not (fresh(self.task) and self.active is not None)
+        return self.task.report.deadline is not None and not (
+            fresh(self.task) and self.active is not None
+        )
 
     @property
     def late(self) -> bool:
@@ -108,7 +120,9 @@ class Participation:
         if self.learner is None:
             return False
         return (
-            self.late and self.learner.n >= self._minimum if self._ends_by_deadline() else self.learner.n >= self._size
+            self.late and self.learner.n >= self._minimum
+            if self._ends_by_deadline()
+            else self.learner.n >= self._size
         )
 
     # --- records --------------------------------------------------------------------------------------------------
@@ -134,14 +148,22 @@ class Participation:
             # Once, and without the label, which is part of a record: `Walking` for `walking` is a mistake to be mended.
             self._told = True
             known = ", ".join(self._slicing.labels)
-            log.warning("%s: a label that the task does not know: not learned; known are %s", self.task.name, known)
+            log.warning(
+                "%s: a label that the task does not know: not learned; known are %s",
+                self.task.name,
+                known,
+            )
         return True
 
-    def learn_many(self, rows: NDArray[np.float64], y: Sequence[Any] | NDArray[Any], first: int | None) -> int:
+    def learn_many(
+        self, rows: NDArray[np.float64], y: Sequence[Any] | NDArray[Any], first: int | None
+    ) -> int:
         """Offer rows over all features of the task; returns how many were used up."""
         start, used = self.position.ordinal + 1 if first is None else first, 0
         if start <= self.position.ordinal:
-            raise StateError(f"record {start} was seen before: the last one was {self.position.ordinal}")
+            raise StateError(
+                f"record {start} was seen before: the last one was {self.position.ordinal}"
+            )
         while used < len(rows) and self.wants_records and self.learner is not None:
             take = min(self._size - self.learner.n, len(rows) - used)
             self.learner.learn_many(rows[used : used + take], y[used : used + take])
@@ -164,8 +186,14 @@ class Participation:
         if self._dirty or leaving:
             self._follow_disk()
             self._count_stored()
-            learned, kept = (None, ()) if self.learner is None else (self.learner.learned(), self.learner.take_kept())
-            self._state.save(self.task.name, Progress(self.position, self._first, self._last, learned), kept)
+            learned, kept = (
+                (None, ())
+                if self.learner is None
+                else (self.learner.learned(), self.learner.take_kept())
+            )
+            self._state.save(
+                self.task.name, Progress(self.position, self._first, self._last, learned), kept
+            )
             self._count_stored()
             self._dirty = False
 
@@ -179,7 +207,11 @@ class Participation:
         if pin is not None and pin.active is not None:
             progress = self._state.progress(self.task.name)
             self.active = pin.active
-            self.learner, self._first, self._last = self._learner_from(progress.learned), progress.first, progress.last
+            self.learner, self._first, self._last = (
+                self._learner_from(progress.learned),
+                progress.first,
+                progress.last,
+            )
 
     def _count_stored(self) -> None:
         if isinstance(self.learner, RowsLearner):
@@ -192,7 +224,9 @@ class Participation:
         self._follow_disk()
         if self.active is not None:
             if features != self.active:
-                log.warning("%s: another active set was published; the first one stays", self.task.name)
+                log.warning(
+                    "%s: another active set was published; the first one stays", self.task.name
+                )
             return
         self.checkpoint()
         self.active = features
@@ -203,7 +237,9 @@ class Participation:
                 learner.moments = moments_of(self.task, learner.moments.stage, kept)
             first, last = (self._first, self._last) if self._same else (None, None)
             learned = None if learner is None else learner.learned()
-            self._state.pin_active(self.task.name, features, Progress(self.position, first, last, learned))
+            self._state.pin_active(
+                self.task.name, features, Progress(self.position, first, last, learned)
+            )
         except BaseException:
             self.active = None  # it will be offered again
             raise
@@ -224,7 +260,9 @@ class Participation:
         moments = self._moments()
         stage = moments.stage
         if moments.n != self.learner.n or moments.n > self._size:
-            self.stop(f"its state has {moments.n} records for a report about {self.learner.n} of {self._size}")
+            self.stop(
+                f"its state has {moments.n} records for a report about {self.learner.n} of {self._size}"
+            )
             return None
         row = LedgerRow(
             task.name, task.digest, stage.name, stage.mechanism, stage.mu, task.privacy.epsilon, task.privacy.delta,
@@ -239,32 +277,53 @@ class Participation:
             return None
         raw = report_bytes(task, self._state.device, moments, self._noise)
         if len(raw) > LIMITS["report"]:  # it has not left, so that nothing is spent
-            self.stop(f"its report takes {len(raw)} bytes, and aggregators read at most {LIMITS['report']}")
+            self.stop(
+                f"its report takes {len(raw)} bytes, and aggregators read at most {LIMITS['report']}"
+            )
             return None
         row = replace(row, report=report_id(raw))
         hold = self._chance.uniform(0.0, task.report.max_delay)
         out = OutboxRow(
-            row.report, task.name, stage.name, topic(task.name, "report", self._state.device), raw, now + hold
+            row.report,
+            task.name,
+            stage.name,
+            topic(task.name, "report", self._state.device),
+            raw,
+            now + hold,
         )
-        keep = self._same and stage.name == SCREENING  # the second report needs the records, and their interval
-        progress = Progress(self.position, self._first if keep else None, self._last if keep else None)
+        keep = (
+            self._same and stage.name == SCREENING
+        )  # the second report needs the records, and their interval
+        progress = Progress(
+            self.position, self._first if keep else None, self._last if keep else None
+        )
         self._state.record_report(row, out, progress, drop_kept=not keep)
         self._dirty = False
         self.made.add(stage.name)
         self.learner, self._first, self._last = None, progress.first, progress.last
-        log.info("%s: %s report made from %d records, mu = %.4g", task.name, stage.name, moments.n, stage.mu)
+        log.info(
+            "%s: %s report made from %d records, mu = %.4g",
+            task.name,
+            stage.name,
+            moments.n,
+            stage.mu,
+        )
         return out
 
     def _adopt(self, stage: Stage) -> OutboxRow | None:
         """The disk has a report whose commit it denied: it is the one and only."""
         self.made.add(stage.name)
         self.learner = None
-        return next((row for row in self._state.outbox(self.task.name) if row.stage == stage.name), None)
+        return next(
+            (row for row in self._state.outbox(self.task.name) if row.stage == stage.name), None
+        )
 
     def _moments(self) -> Moments:
         if isinstance(self.learner, RowsLearner):
             self.checkpoint()
-            return moments_of(self.task, first_stage(self.task), self._state.kept(self.task.name, self.task.p))
+            return moments_of(
+                self.task, first_stage(self.task), self._state.kept(self.task.name, self.task.p)
+            )
         assert self.learner is not None
         return self.learner.moments
 

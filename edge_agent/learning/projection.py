@@ -29,7 +29,11 @@ class Server:
         if not np.isfinite(row).all():
             return None
         z = self._projector.project(row)[0]
-        found: dict[str, Any] = {"task": self._task, "version": self.subspace.version, "z": z.tolist()}
+        found: dict[str, Any] = {
+            "task": self._task,
+            "version": self.subspace.version,
+            "z": z.tolist(),
+        }
         if self.subspace.classifier is not None:
             classes, chances = self._projector.classify(row)
             found |= {"class": classes[0], "confidence": round(float(chances[0]), 6)}

@@ -18,5 +18,7 @@ def report_bytes(task: Task, device: str, moments: Moments, noise: Noise) -> byt
     stage, released = moments.stage, release(moments, noise.for_stage(moments.stage.name))
     if stage.name == SCREENING and task.screening is not None and task.screening.method == "votes":
         votes = private_votes(released, Totals(stage), task.screening.threshold)
-        return encode(Report(task.digest, device, stage.name, released.n, votes=votes.astype(np.bool_)))
+        return encode(
+            Report(task.digest, device, stage.name, released.n, votes=votes.astype(np.bool_))
+        )
     return encode(Report(task.digest, device, stage.name, released.n, blocks=released.blocks))

@@ -29,8 +29,15 @@ log = logging.getLogger("fsir.connection")
 KEEPALIVE = 60
 STABLE = 30.0  # seconds after which a connection has proven itself, and the delays start anew
 WELCOME = 3.0  # seconds for each answer to a greeting; a broker that does not know MQTT 5 may just stay silent
-LARGEST = max(LIMITS.values()) + 4096  # a broker that speaks MQTT 5 does not even send more than this
-_REFUSED = {134: "wrong user name or password", 135: "not authorised", 138: "banned", 140: "bad authentication method"}
+LARGEST = (
+    max(LIMITS.values()) + 4096
+)  # a broker that speaks MQTT 5 does not even send more than this
+_REFUSED = {
+    134: "wrong user name or password",
+    135: "not authorised",
+    138: "banned",
+    140: "bad authentication method",
+}
 _WRONG_VERSION = 132
 
 
@@ -58,14 +65,21 @@ class Broker:
             parts = urlsplit(url)
             port = parts.port
         except ValueError as error:
-            raise ConnectionSettingsError(f"broker address: {error}; write mqtt://HOST[:PORT]") from None
+            raise ConnectionSettingsError(
+                f"broker address: {error}; write mqtt://HOST[:PORT]"
+            ) from None
         if parts.password is not None:
             prefix = login.get("prefix", "")
             raise ConnectionSettingsError(
                 f"broker address: it holds a password, which others on this machine could see; use --{prefix}password-"
                 f"file or the variable FSIR_{prefix.upper().replace('-', '_')}PASSWORD"
             )
-        if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname or parts.path not in ("", "/") or parts.query:
+        if (
+            parts.scheme not in ("mqtt", "mqtts")
+            or not parts.hostname
+            or parts.path not in ("", "/")
+            or parts.query
+        ):
             raise ConnectionSettingsError(
                 f"broker address {url!r}: write mqtt://HOST[:PORT], or mqtts://HOST[:PORT] for an encrypted one"
             )
@@ -82,8 +96,14 @@ class Broker:
             if self.certificate is not None:
                 context.load_cert_chain(self.certificate, self.key)
         except (OSError, ssl.SSLError) as error:
-            flags = f"--{self.prefix}ca (a PEM file)" if self.prefix else "--ca, --cert and --key (PEM files)"
-            raise ConnectionSettingsError(f"certificates of {self}: {error}; check {flags}") from None
+            flags = (
+                f"--{self.prefix}ca (a PEM file)"
+                if self.prefix
+                else "--ca, --cert and --key (PEM files)"
+            )
+            raise ConnectionSettingsError(
+                f"certificates of {self}: {error}; check {flags}"
+            ) from None
         context.sslsocket_class = TellingSocket
         return context
 
@@ -106,7 +126,10 @@ class Connection:
     ) -> None:
         self._broker, self._client_id, self._topics, self._qos = broker, client_id, topics, qos
         self._on_message, self._on_up, self._on_down, self._will = on_message, on_up, on_down, will
-        self._delays, self._chance = delays or Delays(first=1.0, longest=300.0), random.SystemRandom()
+        self._delays, self._chance = (
+            delays or Delays(first=1.0, longest=300.0),
+            random.SystemRandom(),
+        )
         self._tls = broker.context() if broker.tls else None
         self._socket: Any = None  # of the latest connection, also when the client has let go of it
         self._told: set[str] = set()  # causes that were said since it was up for a while
@@ -130,7 +153,9 @@ class Connection:
         if self._client is not None and (not self._loop(self._client) or self._silent(now)):
             self._lost(now)
         if self._refused:
-            raise LoginRefusedError(f"{self._broker} refuses device login: {self._refused}; check user and password")
+            raise LoginRefusedError(
+                f"{self._broker} refuses device login: {self._refused}; check user and password"
+            )
 
     def _loop(self, client: mqtt.Client) -> bool:
         try:
@@ -182,7 +207,9 @@ class Connection:
                 self._attempts = 0
                 self._told.clear()
             elif self._attempts >= 2:
-                log.warning("%s: lost again after a few seconds; does this device run twice?", self._broker)
+                log.warning(
+                    "%s: lost again after a few seconds; does this device run twice?", self._broker
+                )
         trouble = getattr(self._socket, "trouble", None)
         if trouble is not None:
             self._later(now, explain(trouble))
@@ -192,7 +219,9 @@ class Connection:
         else:
             if not self._welcomed:
                 self._versions.reverse()
-            self._later(now, "the connection was lost" if self._welcomed else "the broker does not answer")
+            self._later(
+                now, "the connection was lost" if self._welcomed else "the broker does not answer"
+            )
 
     def _later(self, now: float, why: str) -> None:
         pause = self._delays.after(self._attempts, self._chance)
@@ -232,14 +261,20 @@ class Connection:
     def close(self) -> None:
         """Say good-bye, once the broker has what was sent: hanging up on unread messages would take ours along."""
         for _ in range(50):
-            if self._client is None or not self._unconfirmed or self._client.loop(0.02) != mqtt.MQTT_ERR_SUCCESS:
+            if (
+                self._client is None
+                or not self._unconfirmed
+                or self._client.loop(0.02) != mqtt.MQTT_ERR_SUCCESS
+            ):
                 break
         _hang_up(self._client)
         self._client, self.up = None, False
 
     # --- callbacks ------------------------------------------------------------------------------------------------
 
-    def _connected(self, client: mqtt.Client, _data: Any, _flags: Any, reason: Any, _properties: Any) -> None:
+    def _connected(
+        self, client: mqtt.Client, _data: Any, _flags: Any, reason: Any, _properties: Any
+    ) -> None:
         if reason.is_failure:
             if reason.value in _REFUSED:
                 self._refused = _REFUSED[reason.value]
@@ -250,12 +285,19 @@ class Connection:
         self._welcomed, self._welcome_by = True, self._stepped_at + WELCOME
         client.subscribe([(topic, self._qos) for topic in self._topics])
 
-    def _subscribed(self, _client: Any, _data: Any, _mid: int, reasons: list[Any], _properties: Any) -> None:
+    def _subscribed(
+        self, _client: Any, _data: Any, _mid: int, reasons: list[Any], _properties: Any
+    ) -> None:
         if self.up:
             return  # asked again: nothing new
         for topic, reason in zip(self._topics, reasons, strict=False):
             if reason.is_failure:
-                log.error("%s: may not read %s (%s); check the broker's access list", self._broker, topic, reason)
+                log.error(
+                    "%s: may not read %s (%s); check the broker's access list",
+                    self._broker,
+                    topic,
+                    reason,
+                )
         self.up, self._up_at = True, self._stepped_at
         log.info("%s: connected", self._broker)
         self._on_up()
@@ -263,20 +305,26 @@ class Connection:
     def _message(self, _client: Any, _data: Any, message: mqtt.MQTTMessage) -> None:
         try:
             self._on_message(message)
-        except Exception:  # one message that nobody foresaw must not end a service that runs for months
+        except (
+            Exception
+        ):  # one message that nobody foresaw must not end a service that runs for months
             log.exception("%s: failed on a message of %d bytes", self._broker, len(message.payload))
 
     def _published(self, _client: Any, _data: Any, mid: int, reason: Any, _properties: Any) -> None:
         self._unconfirmed.discard(mid)
         if reason is not None and reason.is_failure:
-            log.error("%s: may not publish (%s); check the broker's access list", self._broker, reason)
+            log.error(
+                "%s: may not publish (%s); check the broker's access list", self._broker, reason
+            )
 
 
 def _hang_up(client: mqtt.Client | None) -> None:
     """Send what waits and a good-bye, without waiting for long."""
     if client is None or client.socket() is None:
         return
-    with suppress(Exception):  # a broken connection may break its good-bye as well: it ends all the same
+    with suppress(
+        Exception
+    ):  # a broken connection may break its good-bye as well: it ends all the same
         client.disconnect()
         for _ in range(50):
             if client.socket() is None or client.loop(timeout=0.02) != mqtt.MQTT_ERR_SUCCESS:

@@ -59,12 +59,17 @@ class Places:
             self._known[label] = (n + 1, mean, squares + step * (z - mean))
             return None
         pooled = sum(entry[2] for entry in self._known.values())
-        spread = np.maximum(squares / (n - 1), pooled / max(sum(entry[0] - 1 for entry in self._known.values()), 1))
+        spread = np.maximum(
+            squares / (n - 1), pooled / max(sum(entry[0] - 1 for entry in self._known.values()), 1)
+        )
         return float(np.mean((z - mean) ** 2 / np.maximum(spread, 1e-12)))
 
     def table(self) -> dict[str, tuple[int, bytes, bytes]]:
         """Plain values, for the state file."""
-        return {label: (n, mean.tobytes(), squares.tobytes()) for label, (n, mean, squares) in self._known.items()}
+        return {
+            label: (n, mean.tobytes(), squares.tobytes())
+            for label, (n, mean, squares) in self._known.items()
+        }
 
 
 class Fit:
@@ -72,7 +77,10 @@ class Fit:
 
     def __init__(self, table: Mapping[str, Any] | None = None) -> None:
         table = table or {}
-        self._errors, self._distances = Watch(table.get("errors", b"")), Watch(table.get("distances", b""))
+        self._errors, self._distances = (
+            Watch(table.get("errors", b"")),
+            Watch(table.get("distances", b"")),
+        )
         self._places = Places(table.get("places"))
 
     def error(self, wrong: bool) -> bool:
@@ -82,7 +90,9 @@ class Fit:
     def place(self, z: Vector, label: str) -> bool:
         """A record that is taken for `label`; true if records have moved away from their classes just now."""
         distance = self._places.distance(z, label)
-        return distance is not None and self._distances.update(round(255 * min(distance, FAR) / FAR))
+        return distance is not None and self._distances.update(
+            round(255 * min(distance, FAR) / FAR)
+        )
 
     def table(self) -> dict[str, Any]:
         """Plain values, for the state file."""

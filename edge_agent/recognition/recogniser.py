@@ -62,7 +62,9 @@ class Recogniser:
 
     def _begin(self, pairs: Mapping[str, list[Any]]) -> None:
         """Learn from these pairs alone."""
-        self._pairs = {label: deque(map(tuple, pairs.get(label, ())), maxlen=PAIRS) for label in self._classes}
+        self._pairs = {
+            label: deque(map(tuple, pairs.get(label, ())), maxlen=PAIRS) for label in self._classes
+        }
         self._model = _new_model()
         self._learned: Counter[str] = Counter()
         self._refresh_in = REFRESH
@@ -113,7 +115,12 @@ class Recogniser:
 
     def alarm(self, what: str, record: int, when: float) -> None:
         """The subspace no longer fits: remember it, and forget what was learned before."""
-        self.drift = {"what": what, "meaning": MEANING[what], "record": record, "time": round(when, 3)}
+        self.drift = {
+            "what": what,
+            "meaning": MEANING[what],
+            "record": record,
+            "time": round(when, 3),
+        }
         self._begin({})
 
     # --- versions and restarts ------------------------------------------------------------------------------------

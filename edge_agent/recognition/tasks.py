@@ -52,9 +52,13 @@ class TaskRecognition:
         if self._subspace is not server.subspace:
             self._use(server.subspace, task.response.classes)
         assert self._recogniser is not None
-        z = tuple(min(max(value, -FARTHEST), FARTHEST) for value in served["z"])  # a broken sensor must not spoil sums
+        z = tuple(
+            min(max(value, -FARTHEST), FARTHEST) for value in served["z"]
+        )  # a broken sensor must not spoil sums
         answer = self._recogniser.answer(z, served.get("class"), served.get("confidence", 0.0))
-        if record.position.ordinal > self._seen.ordinal:  # a file that is read again after a crash tells nothing new
+        if (
+            record.position.ordinal > self._seen.ordinal
+        ):  # a file that is read again after a crash tells nothing new
             self._seen, self._looked = record.position, True
             self._tell(self._recogniser.watch(answer), record.position.ordinal)
         if record.position.ordinal > self._learned:
@@ -73,7 +77,11 @@ class TaskRecognition:
             self._recogniser = self._restored(classes)
         if self._recogniser.subspace != identity:
             if self._recogniser.subspace:
-                log.info("%s: a new subspace, version %d: recognition starts anew", self._agent.name, subspace.version)
+                log.info(
+                    "%s: a new subspace, version %d: recognition starts anew",
+                    self._agent.name,
+                    subspace.version,
+                )
             self._recogniser = self._recogniser.renewed(identity, subspace.version)
             self._answers.clear()  # their numbers mean something else now
             self._dirty = True
@@ -95,7 +103,9 @@ class TaskRecognition:
         if answer is None or task is None or self._recogniser is None:
             return
         self._learned, self._dirty = ordinal, True
-        label = task.slicing.slice_of(record.x.get(task.response.name) if record.y is None else record.y)
+        label = task.slicing.slice_of(
+            record.x.get(task.response.name) if record.y is None else record.y
+        )
         if label >= 0:
             self._tell(self._recogniser.learn(answer, task.response.classes[label]), ordinal)
 
@@ -119,7 +129,9 @@ class TaskRecognition:
         waited = self._looked and (leaving or abs(self._clock() - self._saved_at) >= LOOKED_SECONDS)
         if (self._dirty or waited) and self._recogniser is not None:
             table = {"source": self._source, "learned": self._learned, **self._recogniser.table()}
-            self._state.keep_recognition(self._agent.name, self._source, self._seen, msgpack.packb(table))
+            self._state.keep_recognition(
+                self._agent.name, self._source, self._seen, msgpack.packb(table)
+            )
             self._dirty = self._looked = False
             self._saved_at = self._clock()
 
@@ -127,7 +139,9 @@ class TaskRecognition:
 class Recognition:
     """Recognition for all tasks of a device."""
 
-    def __init__(self, state: State, agents: list[Agent], clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self, state: State, agents: list[Agent], clock: Callable[[], float] = time.time
+    ) -> None:
         self._tasks = {agent.name: TaskRecognition(state, agent, clock) for agent in agents}
 
     def serve(self, agent: Agent, record: Record) -> dict[str, Any] | None:

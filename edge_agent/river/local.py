@@ -56,7 +56,9 @@ class LocalSubspace:
         """Learn records in their order; any split into calls gives the same."""
         for x, y in records:
             if self._moments is None:
-                self._first.append(({key: float(value) for key, value in x.items() if _is_number(value)}, y))
+                self._first.append(
+                    ({key: float(value) for key, value in x.items() if _is_number(value)}, y)
+                )
                 if len(self._first) >= self._warm_up:
                     self._begin()
             else:
@@ -75,7 +77,9 @@ class LocalSubspace:
         """The values of a record; what is missing is taken to be as usual."""
         assert self._task is not None
         usual = zip(self._keys, self._task.features.centre, strict=True)
-        return np.array([float(x[key]) if _is_number(x.get(key)) else centre for key, centre in usual])
+        return np.array(
+            [float(x[key]) if _is_number(x.get(key)) else centre for key, centre in usual]
+        )
 
     def _begin(self) -> None:
         """Fix features, scales and slices from the first records, if they tell enough."""
@@ -83,7 +87,9 @@ class LocalSubspace:
         keys = sorted({key for x, _ in records for key in x}, key=str)
         response = self._response([y for _, y in records])
         if not keys or response is None:
-            self._first = records[-self._warm_up // 2 :]  # all alike so far: wait, with bounded memory
+            self._first = records[
+                -self._warm_up // 2 :
+            ]  # all alike so far: wait, with bounded memory
             return
         columns = [np.array([x[key] for x, _ in records if key in x]) for key in keys]
         spread = [float(column.std()) for column in columns]
@@ -104,7 +110,9 @@ class LocalSubspace:
     def _response(self, y: list[Any]) -> dict[str, Any] | None:
         values = [value.item() if isinstance(value, np.generic) else value for value in y]
         numeric = all(_is_number(value) for value in values)
-        if not numeric or (len(set(values)) <= _FEW and all(float(value).is_integer() for value in values)):
+        if not numeric or (
+            len(set(values)) <= _FEW and all(float(value).is_integer() for value in values)
+        ):
             classes = sorted({str(value) for value in values})
             return {"classes": classes} if len(classes) > 1 else None
         ranks = np.arange(1, self._slices) / self._slices
@@ -116,11 +124,15 @@ class LocalSubspace:
         assert self._task is not None
         self._next = math.ceil(self._moments.n * _GROWTH)
         totals = Totals(self._moments.stage)
-        totals.add(release(self._moments, SeededNoise(0)))  # mechanism "none": exact sums, nothing is drawn
+        totals.add(
+            release(self._moments, SeededNoise(0))
+        )  # mechanism "none": exact sums, nothing is drawn
         try:
             m = merged(totals)
             Sigma = covariance(m)
-            basis = standardised(m, Sigma, directions(m, whitened(m, Sigma), self._task.dimension or 1))
+            basis = standardised(
+                m, Sigma, directions(m, whitened(m, Sigma), self._task.dimension or 1)
+            )
         except np.linalg.LinAlgError:
             return  # a slice or a feature that has hardly been seen: the next time will do
         if self._basis is not None and self._basis.shape == basis.shape:
@@ -132,9 +144,13 @@ class LocalSubspace:
         """Coordinates of rows, once `ready`."""
         assert self._task is not None
         assert self._basis is not None
-        standardised = (rows - np.array(self._task.features.centre)) / np.array(self._task.features.scale)
+        standardised = (rows - np.array(self._task.features.centre)) / np.array(
+            self._task.features.scale
+        )
         return np.asarray(standardised @ self._basis)
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, Real) and not isinstance(value, bool | np.bool_) and math.isfinite(value)
+    return (
+        isinstance(value, Real) and not isinstance(value, bool | np.bool_) and math.isfinite(value)
+    )

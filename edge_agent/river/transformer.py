@@ -72,12 +72,25 @@ class FSIR(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
     """
 
     def __init__(
-        self, n_components: int = 2, warm_up: int = 100, slices: int = 8, member: Member | None = None
+        self,
+        n_components: int = 2,
+        warm_up: int = 100,
+        slices: int = 8,
+        member: Member | None = None,
     ) -> None:
-        for name, value, low in (("n_components", n_components, 1), ("warm_up", warm_up, 2), ("slices", slices, 2)):
+        for name, value, low in (
+            ("n_components", n_components, 1),
+            ("warm_up", warm_up, 2),
+            ("slices", slices, 2),
+        ):
             if value < low:
                 raise ValueError(f"{name} = {value!r}: must be at least {low}")
-        self.n_components, self.warm_up, self.slices, self.member = n_components, warm_up, slices, member
+        self.n_components, self.warm_up, self.slices, self.member = (
+            n_components,
+            warm_up,
+            slices,
+            member,
+        )
         self._local = LocalSubspace(n_components, warm_up, slices)
 
     @classmethod
@@ -98,13 +111,17 @@ class FSIR(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
         """Coordinates of one record; empty while no directions are known."""
         if self.member is not None:
             self.member.step()
-            served = self.member.agent.serve(Record(Position(0), {str(key): value for key, value in x.items()}))
+            served = self.member.agent.serve(
+                Record(Position(0), {str(key): value for key, value in x.items()})
+            )
             return {} if served is None else _named(served["z"])
         if (z := self._project([x])) is None:
             return {}
         return _named(z[0].tolist())
 
-    def _project(self, records: list[Mapping[Hashable, Any]]) -> np.ndarray[Any, np.dtype[np.float64]] | None:
+    def _project(
+        self, records: list[Mapping[Hashable, Any]]
+    ) -> np.ndarray[Any, np.dtype[np.float64]] | None:
         if not self._local.ready or not records:
             return None
         return self._local.project(np.array([self._local.row(x) for x in records]))
@@ -140,7 +157,9 @@ class FSIR(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
                 for step in caller.steps.values():
                     if _contains(step, self):
                         break
-                    if type(step).__name__ not in _STATELESS or not type(step).__module__.startswith("river.compose"):
+                    if type(step).__name__ not in _STATELESS or not type(
+                        step
+                    ).__module__.startswith("river.compose"):
                         raise StateError(
                             f"{type(step).__name__} stands before FSIR in the pipeline, and may mix one record into "
                             "others. With a federation behind it FSIR takes raw features only: put scales into the task"

@@ -26,7 +26,9 @@ __all__ = ["CHANNELS", "FEATURE_NAMES", "features", "scale"]
 
 Array = NDArray[np.float64]
 
-CHANNELS = tuple(f"{kind}_{axis}" for kind in ("body_acc", "body_gyro", "total_acc") for axis in "xyz")
+CHANNELS = tuple(
+    f"{kind}_{axis}" for kind in ("body_acc", "body_gyro", "total_acc") for axis in "xyz"
+)
 WINDOW = 128
 # Windows at a time: bounds the memory of a long batch, and no more than a few windows come at once in a stream.
 BLOCK = 32
@@ -47,7 +49,11 @@ def features(signals: Array) -> Array:
     it. Without it that difference is the one before, once more.
     """
     signals = np.asarray(signals, dtype=np.float64)
-    if signals.ndim != 3 or signals.shape[1] != len(CHANNELS) or signals.shape[2] not in (WINDOW, WINDOW + 1):
+    if (
+        signals.ndim != 3
+        or signals.shape[1] != len(CHANNELS)
+        or signals.shape[2] not in (WINDOW, WINDOW + 1)
+    ):
         expected = f"m x {len(CHANNELS)} x {WINDOW}, or {WINDOW + 1} with the sample that follows"
         raise ValueError(f"signals have shape {signals.shape}: expected {expected}")
     out = np.empty((len(signals), len(FEATURE_NAMES)))
@@ -69,10 +75,18 @@ def _block(signals: Array) -> Array:
     body, gyro = now[:, 0:3], now[:, 3:6]
     gravity = now[:, 6:9] - body
     body_jerk, gyro_jerk = _jerk(signals[:, 0:3]), _jerk(signals[:, 3:6])
-    magnitudes = [np.sqrt((x * x).sum(1, keepdims=True)) for x in (body, body_jerk, gyro, gyro_jerk)]
+    magnitudes = [
+        np.sqrt((x * x).sum(1, keepdims=True)) for x in (body, body_jerk, gyro, gyro_jerk)
+    ]
     time = np.concatenate([body, gravity, body_jerk, gyro, gyro_jerk, *magnitudes], axis=1)
     spectra = np.abs(np.fft.rfft(time[:, _TRANSFORMED], axis=-1)[..., 1:]) * (2 / WINDOW)
-    tables = [*_common(time), *_of_time(time), *_common(spectra), *_of_spectra(spectra), _angles(time)]
+    tables = [
+        *_common(time),
+        *_of_time(time),
+        *_common(spectra),
+        *_of_spectra(spectra),
+        _angles(time),
+    ]
     return np.concatenate([table.reshape(m, -1) for table in tables], axis=1)[:, _ORDER]
 
 
@@ -95,7 +109,9 @@ def _common(x: Array) -> Iterator[Array]:
 def _of_time(x: Array) -> Iterator[Array]:
     yield stat.burg(x, names.AR_ORDER)
     triples = x[:, : len(_ROWS)].reshape(len(x), -1, 3, WINDOW)
-    yield stat.correlations(triples, tuple((names.AXES.index(i), names.AXES.index(j)) for i, j in names.PAIRS))
+    yield stat.correlations(
+        triples, tuple((names.AXES.index(i), names.AXES.index(j)) for i, j in names.PAIRS)
+    )
 
 
 def _of_spectra(f: Array) -> Iterator[Array]:
@@ -109,24 +125,46 @@ def _of_spectra(f: Array) -> Iterator[Array]:
 
 def _angles(time: Array) -> Array:
     means = time[:, : len(_ROWS)].mean(-1).reshape(len(time), -1, 3)
-    body, gravity, body_jerk, gyro, gyro_jerk = (means[:, i] for i in range(len(names.TIME_SIGNALS)))
+    body, gravity, body_jerk, gyro, gyro_jerk = (
+        means[:, i] for i in range(len(names.TIME_SIGNALS))
+    )
     axes = (np.broadcast_to(axis, gravity.shape) for axis in np.eye(3))
-    return np.stack([stat.angle(v, gravity) for v in (body, body_jerk, gyro, gyro_jerk, *axes)], axis=-1)
+    return np.stack(
+        [stat.angle(v, gravity) for v in (body, body_jerk, gyro, gyro_jerk, *axes)], axis=-1
+    )
 
 
 def _computed() -> Iterator[str]:
     """The names of the columns in the order in which `_block` computes them."""
     for rows, triples in ((_TIME, names.TIME_SIGNALS), (_FREQUENCY, names.SPECTRA)):
-        yield from (names.of(signal, statistic, axis) for statistic in names.STATISTICS for signal, axis in rows)
+        yield from (
+            names.of(signal, statistic, axis)
+            for statistic in names.STATISTICS
+            for signal, axis in rows
+        )
         yield from (names.of(signal, "sma()") for signal in triples)
         yield from (names.of(signal, "sma()") for signal, axis in rows if not axis)
         if rows is _TIME:
-            yield from (names.ar(signal, k, axis) for signal, axis in rows for k in range(1, names.AR_ORDER + 1))
-            yield from (names.correlation(signal, pair) for signal in triples for pair in names.PAIRS)
+            yield from (
+                names.ar(signal, k, axis)
+                for signal, axis in rows
+                for k in range(1, names.AR_ORDER + 1)
+            )
+            yield from (
+                names.correlation(signal, pair) for signal in triples for pair in names.PAIRS
+            )
         else:
-            yield from (names.of(signal, place, axis) for place in ("maxInds", "meanFreq()") for signal, axis in rows)
-            yield from (names.of(signal, shape, axis) for signal, axis in rows for shape in names.SHAPE)
-            yield from (names.band(signal, *ends, axis) for signal, axis in _SPECTRA for ends in names.BANDS)
+            yield from (
+                names.of(signal, place, axis)
+                for place in ("maxInds", "meanFreq()")
+                for signal, axis in rows
+            )
+            yield from (
+                names.of(signal, shape, axis) for signal, axis in rows for shape in names.SHAPE
+            )
+            yield from (
+                names.band(signal, *ends, axis) for signal, axis in _SPECTRA for ends in names.BANDS
+            )
     yield from names.ANGLES
 
 

@@ -24,7 +24,9 @@ Array = NDArray[np.float64]
 def butterworth_gain(frequency: Array, cutoff: float, rate: float, order: int = 3) -> Array:
     """Amplitude gain of the digital Butterworth low-pass filter (bilinear transform, cutoff prewarped)."""
     if not 0 < cutoff < rate / 2:
-        raise ValueError(f"cutoff {cutoff} Hz is not between 0 and half of the rate ({rate / 2} Hz)")
+        raise ValueError(
+            f"cutoff {cutoff} Hz is not between 0 and half of the rate ({rate / 2} Hz)"
+        )
     # At half of the rate the tangent is infinite and the gain is 0; the clip keeps its power finite.
     half_turn = np.clip(np.pi * np.asarray(frequency) / rate, 0, np.pi / 2 - 1e-9)
     ratio = np.tan(half_turn) / np.tan(np.pi * cutoff / rate)
@@ -52,8 +54,12 @@ def low_pass(length: int, cutoff: float, rate: float, order: int = 3) -> Array:
 def median_of_three(x: Array) -> Array:
     """Running median of three samples, the rows of x (axis -2); the two ends keep their values."""
     if x.shape[-2] < 3:
-        raise ValueError(f"a running median of three needs at least 3 samples, received {x.shape[-2]}")
+        raise ValueError(
+            f"a running median of three needs at least 3 samples, received {x.shape[-2]}"
+        )
     out = x.copy()
     before, here, after = x[..., :-2, :], x[..., 1:-1, :], x[..., 2:, :]
-    out[..., 1:-1, :] = np.maximum(np.minimum(before, here), np.minimum(np.maximum(before, here), after))
+    out[..., 1:-1, :] = np.maximum(
+        np.minimum(before, here), np.minimum(np.maximum(before, here), after)
+    )
     return out

@@ -12,12 +12,21 @@ AXES = ("X", "Y", "Z")
 PAIRS = (("X", "Y"), ("X", "Z"), ("Y", "Z"))
 AR_ORDER = 4
 # First and last bin, counted from 1: eight bands of 8, four of 16, two of 24.
-BANDS = tuple((low + 1, low + width) for width, stop in ((8, 64), (16, 64), (24, 48)) for low in range(0, stop, width))
+BANDS = tuple(
+    (low + 1, low + width)
+    for width, stop in ((8, 64), (16, 64), (24, 48))
+    for low in range(0, stop, width)
+)
 
 TIME_SIGNALS = ("tBodyAcc", "tGravityAcc", "tBodyAccJerk", "tBodyGyro", "tBodyGyroJerk")
 TIME_MAGNITUDES = tuple(f"{signal}Mag" for signal in TIME_SIGNALS)
 SPECTRA = ("fBodyAcc", "fBodyAccJerk", "fBodyGyro")
-SPECTRA_OF_MAGNITUDES = ("fBodyAccMag", "fBodyBodyAccJerkMag", "fBodyBodyGyroMag", "fBodyBodyGyroJerkMag")
+SPECTRA_OF_MAGNITUDES = (
+    "fBodyAccMag",
+    "fBodyBodyAccJerkMag",
+    "fBodyBodyGyroMag",
+    "fBodyBodyGyroJerkMag",
+)
 ANGLES = (
     "angle(tBodyAccMean,gravity)",
     "angle(tBodyAccJerkMean),gravityMean)",
@@ -62,9 +71,15 @@ def _time(signal: str, axes: tuple[str, ...]) -> list[str]:
 
 
 def _spectrum(signal: str, axes: tuple[str, ...]) -> list[str]:
-    places = [of(signal, statistic, axis) for statistic in ("maxInds", "meanFreq()") for axis in axes]
+    places = [
+        of(signal, statistic, axis) for statistic in ("maxInds", "meanFreq()") for axis in axes
+    ]
     shape = [of(signal, statistic, axis) for axis in axes for statistic in SHAPE]
-    bands = [band(signal, low, high, axis) for axis in axes for low, high in BANDS] if len(axes) == 3 else []
+    bands = (
+        [band(signal, low, high, axis) for axis in axes for low, high in BANDS]
+        if len(axes) == 3
+        else []
+    )
     return [*_common(signal, axes), *places, *shape, *bands]
 
 

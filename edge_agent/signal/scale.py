@@ -93,8 +93,12 @@ def scale(features: Array) -> Array:
     """Unscaled features (m x 561, or one row) to [-1, 1]."""
     x = np.asarray(features, dtype=np.float64)
     if x.shape[-1:] != (len(FEATURE_NAMES),):
-        raise ValueError(f"features of shape {x.shape}: scale takes the {len(FEATURE_NAMES)} columns of features()")
+        raise ValueError(
+            f"features of shape {x.shape}: scale takes the {len(FEATURE_NAMES)} columns of features()"
+        )
     linear = 2 * (x - _LOW) / (_HIGH - _LOW) - 1
     decades = np.log1p(np.abs(x) / _NOISE) / _DECADES
-    mapped = np.where(_IS_LINEAR, linear, np.where(_KIND == SIGNED, np.sign(x) * decades, 2 * decades - 1))
+    mapped = np.where(
+        _IS_LINEAR, linear, np.where(_KIND == SIGNED, np.sign(x) * decades, 2 * decades - 1)
+    )
     return np.clip(mapped, -1.0, 1.0)

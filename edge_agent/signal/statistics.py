@@ -41,7 +41,9 @@ def grey_entropy(x: Array) -> Array:
     n = x.shape[-1]
     levels = np.floor(np.clip(x, 0, 1) * (GREY_LEVELS - 1) + 0.5).astype(np.intp).reshape(-1, n)
     levels += GREY_LEVELS * np.arange(len(levels))[:, None]
-    counts = np.bincount(levels.ravel(), minlength=GREY_LEVELS * len(levels)).reshape(len(levels), GREY_LEVELS)
+    counts = np.bincount(levels.ravel(), minlength=GREY_LEVELS * len(levels)).reshape(
+        len(levels), GREY_LEVELS
+    )
     share = np.arange(1, n + 1) / n
     surprise = np.concatenate([[0.0], -share * np.log2(share)])
     entropy: Array = surprise[counts].sum(-1).reshape(x.shape[:-1])
@@ -75,7 +77,10 @@ def correlations(x: Array, pairs: tuple[tuple[int, int], ...]) -> Array:
     """Pearson correlation of the given pairs of rows (axis -2), stacked on the last axis."""
     centred = x - x.mean(-1, keepdims=True)
     norm = np.sqrt((centred * centred).sum(-1))
-    found = [divide((centred[..., i, :] * centred[..., j, :]).sum(-1), norm[..., i] * norm[..., j]) for i, j in pairs]
+    found = [
+        divide((centred[..., i, :] * centred[..., j, :]).sum(-1), norm[..., i] * norm[..., j])
+        for i, j in pairs
+    ]
     return np.stack(found, axis=-1)
 
 

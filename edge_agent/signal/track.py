@@ -54,9 +54,14 @@ class Track:
 
 def timing_fault(positions: Array, cells: int) -> str | None:
     """Why these samples don't cover the cells, if they don't."""
-    if not len(positions) or np.diff(positions, prepend=0.0, append=float(cells)).max() > MAX_GAP * RATE:
+    if (
+        not len(positions)
+        or np.diff(positions, prepend=0.0, append=float(cells)).max() > MAX_GAP * RATE
+    ):
         return "gap"
-    held = 1 + np.count_nonzero(np.diff(positions.astype(np.intp)))  # they rise; np.unique would take 0.7 MB of code
+    held = 1 + np.count_nonzero(
+        np.diff(positions.astype(np.intp))
+    )  # they rise; np.unique would take 0.7 MB of code
     return "sparse" if len(positions) < MIN_SHARE * cells or held < MIN_CELLS * cells else None
 
 
@@ -81,7 +86,9 @@ def to_grid(positions: Array, values: Array, cells: int) -> Array:
     count = np.bincount(cell, minlength=cells)
     held = np.flatnonzero(count)
     x = np.bincount(cell, positions, cells)[held] / count[held]
-    y = np.stack([np.bincount(cell, column, cells)[held] / count[held] for column in values.T], axis=1)
+    y = np.stack(
+        [np.bincount(cell, column, cells)[held] / count[held] for column in values.T], axis=1
+    )
     slope = np.gradient(y, axis=0) / np.gradient(x)[:, None]
     # Before the first sample and after the last the value is held: a curve would be a guess.
     at = np.clip(np.arange(cells) + 0.5, x[0], x[-1])

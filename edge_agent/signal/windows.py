@@ -126,10 +126,14 @@ class Windower:
         positions = np.atleast_1d(positions_of(times))
         if positions.ndim != 1 or not np.isfinite(positions).all():
             raise ValueError("times must be one finite number of seconds for each sample")
-        samples = [(track, np.asarray(values, dtype=np.float64).reshape(-1, 3)) for track, values in parts]
+        samples = [
+            (track, np.asarray(values, dtype=np.float64).reshape(-1, 3)) for track, values in parts
+        ]
         for _, values in samples:
             if len(values) != len(positions):
-                raise ValueError(f"{len(positions)} times for {len(values)} samples: give one time for each")
+                raise ValueError(
+                    f"{len(positions)} times for {len(values)} samples: give one time for each"
+                )
         ticks = tick(positions)
         falls = (np.flatnonzero(ticks[1:] <= ticks[:-1]) + 1).tolist()
         cuts = sorted({*range(0, len(positions), PIECE), *falls, len(positions)})
@@ -190,14 +194,21 @@ class Windower:
         tracks = (self._acc, self._gyro)
         while self._next is not None:
             end = self._next * HOP + WINDOW + self._margin
-            if min(track.last for track in tracks) < end and max(track.last for track in tracks) < end + MAX_LAG:
+            if (
+                min(track.last for track in tracks) < end
+                and max(track.last for track in tracks) < end + MAX_LAG
+            ):
                 break
             if (window := self._decide(self._next)) is not None:
                 windows.append(window)
             for track in tracks:
                 track.forget((self._next + 1) * HOP - self._margin)
-            oldest = min((track.positions[0] for track in tracks if len(track.positions)), default=-np.inf)
-            self._next = max(self._next + 1, self._first_touching(oldest) if np.isfinite(oldest) else 0)
+            oldest = min(
+                (track.positions[0] for track in tracks if len(track.positions)), default=-np.inf
+            )
+            self._next = max(
+                self._next + 1, self._first_touching(oldest) if np.isfinite(oldest) else 0
+            )
         return windows
 
     def _decide(self, index: int) -> Window | None:
@@ -207,7 +218,10 @@ class Windower:
         if fault is None:
             # Set by the times alone: whether a reading is good must not decide which later samples are stale.
             self._done = first + self._cells
-            checks = (value_fault(at, values, top) for (at, values), top in zip(cuts, self._scales, strict=True))
+            checks = (
+                value_fault(at, values, top)
+                for (at, values), top in zip(cuts, self._scales, strict=True)
+            )
             fault = next((found for found in checks if found), None)
         if fault is None:
             acc, gyro = (to_grid(at, values, self._cells) for at, values in cuts)

@@ -23,7 +23,9 @@ def open_source(address: str, options: Options) -> Source:
     """The source at `scheme:rest`, paced if the options ask for it."""
     scheme, colon, rest = address.partition(":")
     if not colon or not rest:
-        raise SourceError(f"source {address!r}: write scheme:rest, for example csv:readings.csv; schemes: {_known()}")
+        raise SourceError(
+            f"source {address!r}: write scheme:rest, for example csv:readings.csv; schemes: {_known()}"
+        )
     source: Source = _factory(scheme, address)(rest, options)
     if options.time_column is not None:
         from edge_agent.sources.paced import Paced

@@ -38,7 +38,9 @@ class Record:
     position: Position
     x: Mapping[str, Any]
     y: Any = None
-    span: tuple[float, float] | None = None  # first and last moment, seconds since the epoch; None: not known
+    span: tuple[float, float] | None = (
+        None  # first and last moment, seconds since the epoch; None: not known
+    )
 
 
 @dataclass(frozen=True)
@@ -50,7 +52,9 @@ class Options:
     speed: float | None = None  # ... times this
     record_id: str | None = None  # the value that tells a repeated reading from a new one
     broker: Broker | None = None  # where the sensors publish
-    acc_range: float | None = None  # full scale of an accelerometer in g, where the source does not know it
+    acc_range: float | None = (
+        None  # full scale of an accelerometer in g, where the source does not know it
+    )
     gyro_range: float | None = None  # and of a gyroscope in rad/s
 
 

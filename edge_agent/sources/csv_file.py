@@ -17,7 +17,9 @@ from fsir.errors import shown
 log = logging.getLogger("fsir.source")
 
 OTHER_LENGTH = "another number of fields than the header"
-OPEN_QUOTE = "a quoted text does not end in its line; texts with line breaks cannot be read, take them out"
+OPEN_QUOTE = (
+    "a quoted text does not end in its line; texts with line breaks cannot be read, take them out"
+)
 LINE_END = "a carriage return, which ends lines, in the middle of the line"
 
 
@@ -44,9 +46,13 @@ class CsvFile(LineSource):
             try:
                 self.columns = [column.strip() for column in self._fields(text)]
             except csv.Error as error:
-                raise SourceError(f"{self.path}: the first line should name the columns: {_reason(error)}") from None
+                raise SourceError(
+                    f"{self.path}: the first line should name the columns: {_reason(error)}"
+                ) from None
             if not self.columns:
-                raise SourceError(f"{self.path}: the first line should name the columns, and is empty")
+                raise SourceError(
+                    f"{self.path}: the first line should name the columns, and is empty"
+                )
             if self._time_column not in (None, *self.columns):
                 names = ", ".join(self.columns)
                 raise SourceError(
@@ -55,7 +61,8 @@ class CsvFile(LineSource):
         elif self.ended and not self._told:
             self._told = True
             log.warning(
-                "%s is empty: its first line should name the columns, and the others hold the records", self.path
+                "%s is empty: its first line should name the columns, and the others hold the records",
+                self.path,
             )
 
     def _fields(self, text: str) -> list[str]:

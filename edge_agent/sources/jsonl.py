@@ -75,7 +75,9 @@ class JsonlFile(LineSource):
             self._ordinal += 1
             values = values_of(text)
             if not values:
-                self.tally.add(_NO_OBJECT if text else TOO_LONG, where=f"the last one at byte {cursor[0]}")
+                self.tally.add(
+                    _NO_OBJECT if text else TOO_LONG, where=f"the last one at byte {cursor[0]}"
+                )
             records.append(Record(Position(self._ordinal, cursor), values))
         return records
 

@@ -32,13 +32,21 @@ class LineFile:
         self._given, self.path = Path(path), Path(path).resolve()
         self.follow = follow
         self.ended = self._at_end = False
-        self._torn = False  # behind the beginning of a line that was a record: what is left of it is none
-        self._told = self._cut = False  # that somebody else has the file's place; that it has lost its end
-        self._long: tuple[int, int] | None = None  # inside a line that is too long: its start, its checksum so far
+        self._torn = (
+            False  # behind the beginning of a line that was a record: what is left of it is none
+        )
+        self._told = self._cut = (
+            False  # that somebody else has the file's place; that it has lost its end
+        )
+        self._long: tuple[int, int] | None = (
+            None  # inside a line that is too long: its start, its checksum so far
+        )
         try:
             self._file = self.path.open("rb")
         except OSError as error:
-            raise SourceError(f"{self.path}: {error.strerror}; give the path of a file that can be read") from None
+            raise SourceError(
+                f"{self.path}: {error.strerror}; give the path of a file that can be read"
+            ) from None
 
     def rewind(self) -> None:
         """Go on at the beginning."""
@@ -50,7 +58,9 @@ class LineFile:
         self.rewind()
         found = self.read(1)
         if self._long is not None:
-            raise SourceError(f"{self.path}: the first line is longer than {LONGEST} bytes; it should name the columns")
+            raise SourceError(
+                f"{self.path}: the first line is longer than {LONGEST} bytes; it should name the columns"
+            )
         return found[0][0] if found else None
 
     def resume(self, cursor: Sequence[int]) -> None:
@@ -66,7 +76,9 @@ class LineFile:
                 f"{self.path} is not the file that was read before: records could be counted twice. Bring the old one "
                 "back, or put new records into a file with another name"
             )
-        self._torn = not chunk.endswith(b"\n")  # it was not complete when it was read, and may not be yet
+        self._torn = not chunk.endswith(
+            b"\n"
+        )  # it was not complete when it was read, and may not be yet
 
     def read(self, limit: int) -> list[tuple[bytes, Cursor]]:
         """Up to `limit` lines that are there now; one that is too long has its place in the file, but no text."""
@@ -88,7 +100,9 @@ class LineFile:
                 if not text or text.endswith(b"\n"):
                     found.append((b"", (begin, start + len(text), self._long[1])))
                     self._long = None
-            elif not text or (self.follow and not text.endswith(b"\n")):  # half a line: its end is still being written
+            elif not text or (
+                self.follow and not text.endswith(b"\n")
+            ):  # half a line: its end is still being written
                 self._file.seek(start)
                 self._at_end, self.ended = True, not self.follow
                 self._look(start)

@@ -33,8 +33,14 @@ _TOO_LONG = f"readings not used: longer than {LONGEST} bytes; let each message b
 def check_topic(name: str, topic: str) -> None:
     """Refuse what is not a topic filter."""
     levels = topic.split("/")
-    if not topic or "#" in levels[:-1] or any(len(level) > 1 and set(level) & set("+#\0") for level in levels):
-        raise SourceError(f"source {name}: not a valid topic filter; + stands for one level, # for the rest")
+    if (
+        not topic
+        or "#" in levels[:-1]
+        or any(len(level) > 1 and set(level) & set("+#\0") for level in levels)
+    ):
+        raise SourceError(
+            f"source {name}: not a valid topic filter; + stands for one level, # for the rest"
+        )
 
 
 class SensorTopic:
@@ -44,7 +50,9 @@ class SensorTopic:
 
     def __init__(self, rest: str, options: Options) -> None:
         if options.broker is None:
-            raise SourceError("source mqtt: say where the sensors publish: --source-broker mqtt://HOST[:PORT]")
+            raise SourceError(
+                "source mqtt: say where the sensors publish: --source-broker mqtt://HOST[:PORT]"
+            )
         self.name = self.stream = f"mqtt:{rest}"
         check_topic(self.name, rest)
         self._record_id = options.record_id
@@ -79,7 +87,9 @@ class SensorTopic:
                 return
             self._seen.append(identity)
             del self._seen[:-REMEMBERED]
-            cursor = self._seen  # shared: whatever was read by the time of a checkpoint counts as seen
+            cursor = (
+                self._seen
+            )  # shared: whatever was read by the time of a checkpoint counts as seen
         if len(self._waiting) >= QUEUE:
             self._tally.add(_FLOOD)
             return

@@ -32,7 +32,9 @@ def seconds_of(value: Any) -> float | None:
 class Paced:
     """Another source, slowed down to `speed` times the pace of its time column."""
 
-    def __init__(self, source: Source, column: str, speed: float, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, source: Source, column: str, speed: float, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._source, self._column, self._speed, self._clock = source, column, speed, clock
         self._waiting: deque[Record] = deque()
         self._start: tuple[float, float] | None = None  # (clock, time of the first record)

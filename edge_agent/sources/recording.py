@@ -68,16 +68,26 @@ class Recording:
                 )
             self._checked = True
         behind = [self._before, *(row.position.cursor for row in rows[:-1])]
-        found = [(moment, row, place) for row, place in zip(rows, behind, strict=False) if (moment := _time(row)) >= 0]
+        found = [
+            (moment, row, place)
+            for row, place in zip(rows, behind, strict=False)
+            if (moment := _time(row)) >= 0
+        ]
         self.tally.add(_NO_TIME, sum(bool(row.x) for row in rows) - len(found))
         if rows:
             self._before = rows[-1].position.cursor
         if not found:
             return []
         values = np.array([[_number(row.x[name]) for name in COLUMNS[1:]] for _, row, _ in found])
-        labels = [str(row.x[LABEL]).strip() for _, row, _ in found] if LABEL in self._rows.columns else None
+        labels = (
+            [str(row.x[LABEL]).strip() for _, row, _ in found]
+            if LABEL in self._rows.columns
+            else None
+        )
         times = np.array([moment for moment, _, _ in found])
-        return [Samples(times, values[:, :3], values[:, 3:], labels, [place for _, _, place in found])]
+        return [
+            Samples(times, values[:, :3], values[:, 3:], labels, [place for _, _, place in found])
+        ]
 
     def fileno(self) -> int | None:
         """A file is always ready."""

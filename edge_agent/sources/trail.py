@@ -30,8 +30,12 @@ class Trail:
 
     def __init__(self, start: Any = None) -> None:
         self._safe = start
-        self._starts: deque[tuple[int, Any, int]] = deque(maxlen=4)  # block, cursor before its first sample, troubles
-        self._labels: deque[tuple[float, float, str]] = deque(maxlen=_LABELS)  # first and last position, label
+        self._starts: deque[tuple[int, Any, int]] = deque(
+            maxlen=4
+        )  # block, cursor before its first sample, troubles
+        self._labels: deque[tuple[float, float, str]] = deque(
+            maxlen=_LABELS
+        )  # first and last position, label
         self._newest = -np.inf
         self._troubles = 0
 
@@ -43,7 +47,12 @@ class Trail:
         return list(pairwise(sorted({0, *falls.tolist(), *borders.tolist(), len(positions)})))
 
     def follow(
-        self, positions: Array, behind: Sequence[Any], labels: Sequence[str] | None, stale: int, repeated: int
+        self,
+        positions: Array,
+        behind: Sequence[Any],
+        labels: Sequence[str] | None,
+        stale: int,
+        repeated: int,
     ) -> None:
         """One run was pushed: its first `stale` samples were refused, and `repeated` (0 or 1) after them."""
         if stale:

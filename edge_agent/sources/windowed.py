@@ -52,7 +52,9 @@ class Samples:
     acc: Array | None = None  # n x 3
     gyro: Array | None = None
     labels: Sequence[str] | None = None  # one for each sample, empty where there is none
-    behind: Sequence[Any] = ()  # of a recording: for each sample the cursor behind which it is read again
+    behind: Sequence[
+        Any
+    ] = ()  # of a recording: for each sample the cursor behind which it is read again
 
 
 class Reader(Protocol):
@@ -86,7 +88,12 @@ def ranges(name: str, options: Options) -> tuple[float, float]:
     found = []
     for sensor, flag, value, usual in (
         ("accelerometer", "--acc-range", options.acc_range, "2, 4, 8 or 16 g"),
-        ("gyroscope", "--gyro-range", options.gyro_range, "4.36, 8.73, 17.5 or 34.9 rad/s (250 to 2000 degrees/s)"),
+        (
+            "gyroscope",
+            "--gyro-range",
+            options.gyro_range,
+            "4.36, 8.73, 17.5 or 34.9 rad/s (250 to 2000 degrees/s)",
+        ),
     ):
         if value is None:
             raise SourceError(
@@ -94,7 +101,9 @@ def ranges(name: str, options: Options) -> tuple[float, float]:
                 "a peak is cut off, and its window must be dropped"
             )
         if not 0 < value < np.inf:
-            raise SourceError(f"{flag} {value:g}: a full scale is finite and above 0, usually {usual}")
+            raise SourceError(
+                f"{flag} {value:g}: a full scale is finite and above 0, usually {usual}"
+            )
         found.append(float(value))
     return found[0], found[1]
 
@@ -165,7 +174,9 @@ class SignalSource:
         for low, high in self._trail.runs(positions):
             before = refused["stale"], refused["repeated"]
             part = slice(low, high)
-            acc, gyro = (None if values is None else values[part] for values in (samples.acc, samples.gyro))
+            acc, gyro = (
+                None if values is None else values[part] for values in (samples.acc, samples.gyro)
+            )
             windows = self._push(samples.times[part], acc, gyro)
             labels = None if samples.labels is None else samples.labels[part]
             stale, repeated = refused["stale"] - before[0], refused["repeated"] - before[1]
@@ -180,7 +191,9 @@ class SignalSource:
 
     def _totals(self) -> dict[str, int]:
         dropped = {_DROPPED[reason]: count for reason, count in self._windower.dropped.items()}
-        return dropped | {_REFUSED[reason]: count for reason, count in self._windower.refused.items()}
+        return dropped | {
+            _REFUSED[reason]: count for reason, count in self._windower.refused.items()
+        }
 
     def _count(self) -> None:
         if not self._again:

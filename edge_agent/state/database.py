@@ -16,7 +16,12 @@ FILE = "agent.sqlite"
 _WAIT = 30.0  # seconds, for someone who reads the status just now
 # EXTRA also syncs the directory: without it a power cut could undo the commit of a report that was sent, and the device
 # would draw its noise again. What is deleted is overwritten: it may be somebody's records.
-_SETTINGS = ("journal_mode = DELETE", "synchronous = EXTRA", "secure_delete = ON", "cache_size = -512")
+_SETTINGS = (
+    "journal_mode = DELETE",
+    "synchronous = EXTRA",
+    "secure_delete = ON",
+    "cache_size = -512",
+)
 
 _DISK = "Make room, or mend the disk; what cannot be stored does not leave this device"
 _DAMAGED = "The state is damaged, and the ledger with it: go on with a new directory under a new device name"
@@ -97,12 +102,16 @@ def _locked(directory: Path) -> int:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         lock = os.open(directory, os.O_RDONLY)
     except OSError as error:
-        raise StateError(f"state directory {directory}: {error.strerror}; give a directory of your own") from error
+        raise StateError(
+            f"state directory {directory}: {error.strerror}; give a directory of your own"
+        ) from error
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # goes with the process, however it ends
     except OSError:
         os.close(lock)
-        raise StateError(f"another agent is using {directory}: stop it, or give this one its own directory") from None
+        raise StateError(
+            f"another agent is using {directory}: stop it, or give this one its own directory"
+        ) from None
     return lock
 
 
@@ -114,7 +123,9 @@ def _open(path: Path) -> sqlite3.Connection:
         for setting in _SETTINGS:
             db.execute(f"PRAGMA {setting}").fetchall()
     except (OSError, sqlite3.Error) as error:
-        raise StateError(f"state file {path}: {error}; check its owner and the disk, or use another one") from error
+        raise StateError(
+            f"state file {path}: {error}; check its owner and the disk, or use another one"
+        ) from error
     return db
 
 
@@ -124,8 +135,12 @@ def _open_read_only(path: Path) -> sqlite3.Connection:
             raise StateError(f"there is no state file {path}: has an agent run with this --state?")
         # Open for writing all the same, where that is allowed: an agent whose disk was full, or that was killed, leaves
         # a journal behind, and nobody can read before it has been rolled back.
-        db = sqlite3.connect(f"{path.resolve().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=_WAIT)
+        db = sqlite3.connect(
+            f"{path.resolve().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=_WAIT
+        )
         db.execute("PRAGMA query_only = ON")
     except (OSError, sqlite3.Error) as error:
-        raise StateError(f"state file {path}: {error}; check its owner: whoever runs the agent may read it") from error
+        raise StateError(
+            f"state file {path}: {error}; check its owner: whoever runs the agent may read it"
+        ) from error
     return db

@@ -47,7 +47,12 @@ class State:
     """The state of one device. `directory = None` keeps it in memory, for simulations and audits."""
 
     def __init__(
-        self, directory: str | Path | None, device: str | None, *, simulated: bool = False, read_only: bool = False
+        self,
+        directory: str | Path | None,
+        device: str | None,
+        *,
+        simulated: bool = False,
+        read_only: bool = False,
     ) -> None:
         self.device, self.simulated = device or "", simulated
         self._db = Storage(None if directory is None else Path(directory), read_only)
@@ -55,7 +60,9 @@ class State:
             self._prepare(read_only)
         except StorageError as error:
             self.close()
-            raise StateError(f"{error}; or it is not the state of an agent: then use another directory") from error
+            raise StateError(
+                f"{error}; or it is not the state of an agent: then use another directory"
+            ) from error
         except BaseException:
             self.close()
             raise
@@ -66,13 +73,20 @@ class State:
             with self._db.transaction():
                 for statement in _SCHEMA.split(";"):
                     self._db.run(statement)
-                about: list[tuple[Any, ...]] = [("device", self.device), ("simulated", int(self.simulated))]
+                about: list[tuple[Any, ...]] = [
+                    ("device", self.device),
+                    ("simulated", int(self.simulated)),
+                ]
                 self._db.run_many("INSERT INTO meta VALUES (?, ?)", about)
                 self._db.run(f"PRAGMA user_version = {_VERSION}")
         elif version == 0:
-            raise StateError(f"{self._db.where}: {FILE} is not the state of an agent; give the directory of one")
+            raise StateError(
+                f"{self._db.where}: {FILE} is not the state of an agent; give the directory of one"
+            )
         elif version != _VERSION:
-            raise StateError(f"{self._db.where}: state of version {version}, this program reads {_VERSION}; update it")
+            raise StateError(
+                f"{self._db.where}: state of version {version}, this program reads {_VERSION}; update it"
+            )
         meta = dict(self._db.rows("SELECT key, value FROM meta"))
         if not self.device:  # whoever only looks or forgets takes it as it is
             self.device, self.simulated = str(meta["device"]), bool(meta["simulated"])
@@ -96,14 +110,25 @@ class State:
     def pin(self, name: str, raw: bytes, source: str) -> None:
         """Accept a task, for good."""
         with self._db.transaction():
-            self._db.run("INSERT INTO tasks (name, raw, source) VALUES (?, ?, ?)", name, raw, source)
+            self._db.run(
+                "INSERT INTO tasks (name, raw, source) VALUES (?, ?, ?)", name, raw, source
+            )
             self._db.run("DELETE FROM meta WHERE key = ?", f"note:{name}")
 
     def pins(self) -> list[Pin]:
         """All tasks that were accepted."""
-        found = self._db.rows("SELECT name, raw, source, active, subspace, stopped FROM tasks ORDER BY name")
+        found = self._db.rows(
+            "SELECT name, raw, source, active, subspace, stopped FROM tasks ORDER BY name"
+        )
         return [
-            Pin(name, raw, source, None if active is None else tuple(json.loads(active)), subspace, stopped)
+            Pin(
+                name,
+                raw,
+                source,
+                None if active is None else tuple(json.loads(active)),
+                subspace,
+                stopped,
+            )
             for name, raw, source, active, subspace, stopped in found
         ]
 
@@ -145,14 +170,18 @@ class State:
 
     def progress(self, name: str) -> Progress:
         """What was saved last."""
-        for source, *learned in self._db.rows("SELECT source, first, last, learned FROM tasks WHERE name = ?", name):
+        for source, *learned in self._db.rows(
+            "SELECT source, first, last, learned FROM tasks WHERE name = ?", name
+        ):
             return Progress(self.position(name, source), *learned)
         return Progress()
 
     def position(self, name: str, source: str) -> Position:
         """How far a task has come in a source."""
         return _position(
-            self._db.rows("SELECT ordinal, cursor FROM positions WHERE task = ? AND source = ?", name, source)
+            self._db.rows(
+                "SELECT ordinal, cursor FROM positions WHERE task = ? AND source = ?", name, source
+            )
         )
 
     def recognised(self, name: str, source: str) -> Position:
@@ -167,16 +196,26 @@ class State:
     def keep_recognition(self, name: str, source: str, position: Position, learned: bytes) -> None:
         """Commit what recognition has learned, and the position that it belongs to."""
         with self._db.transaction():
-            self._db.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", f"{_RECOGNITION}{name}", learned)
+            self._db.run(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", f"{_RECOGNITION}{name}", learned
+            )
             self._put(f"{_RECOGNITION}{name}", source, position)
 
     def _put(self, name: str, source: str, position: Position) -> None:
         cursor = None if position.cursor is None else json.dumps(position.cursor)
-        self._db.run("INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?)", name, source, position.ordinal, cursor)
+        self._db.run(
+            "INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?)",
+            name,
+            source,
+            position.ordinal,
+            cursor,
+        )
 
     def last_position(self, source: str) -> Position:
         """The furthest that any task has come in a source."""
-        query = "SELECT ordinal, cursor FROM positions WHERE source = ? ORDER BY ordinal DESC LIMIT 1"
+        query = (
+            "SELECT ordinal, cursor FROM positions WHERE source = ? ORDER BY ordinal DESC LIMIT 1"
+        )
         return _position(self._db.rows(query, source))
 
     def save(self, name: str, progress: Progress, kept: tuple[Kept, ...] = ()) -> None:
@@ -184,7 +223,9 @@ class State:
         with self._db.transaction():
             self._save(name, progress, kept, drop_kept=False)
 
-    def _save(self, name: str, progress: Progress, kept: tuple[Kept, ...], *, drop_kept: bool) -> None:
+    def _save(
+        self, name: str, progress: Progress, kept: tuple[Kept, ...], *, drop_kept: bool
+    ) -> None:
         self._db.run(
             "UPDATE tasks SET first = ?, last = ?, learned = ? WHERE name = ?",
             progress.first, progress.last, progress.learned, name,
@@ -192,7 +233,9 @@ class State:
         if progress.position != START:
             for (source,) in self._db.rows("SELECT source FROM tasks WHERE name = ?", name):
                 self._put(name, source, progress.position)
-        rows: list[tuple[Any, ...]] = [(name, len(K), K.tobytes(), slices.tobytes()) for K, slices in kept]
+        rows: list[tuple[Any, ...]] = [
+            (name, len(K), K.tobytes(), slices.tobytes()) for K, slices in kept
+        ]
         self._db.run_many("INSERT INTO kept (task, n, K, slices) VALUES (?, ?, ?, ?)", rows)
         if drop_kept:
             self._db.run("DELETE FROM kept WHERE task = ?", name)
@@ -204,7 +247,9 @@ class State:
 
     def kept(self, name: str, p: int) -> Iterator[Kept]:
         """The rows kept for a second stage, block by block."""
-        for K, slices in self._db.each("SELECT K, slices FROM kept WHERE task = ? ORDER BY id", name):
+        for K, slices in self._db.each(
+            "SELECT K, slices FROM kept WHERE task = ? ORDER BY id", name
+        ):
             yield np.frombuffer(K, np.int16).reshape(-1, p), np.frombuffer(slices, np.int64)
 
     def forget(self, name: str, *, unpin: bool = False) -> None:
@@ -213,7 +258,9 @@ class State:
         With `unpin` another task may take this name; the ledger keeps what this one has spent.
         """
         if unpin and self.outbox(name):
-            raise StateError(f"task {name!r} has a report without a receipt: run the agent until it is delivered")
+            raise StateError(
+                f"task {name!r} has a report without a receipt: run the agent until it is delivered"
+            )
         with self._db.transaction():
             self._save(name, Progress(), (), drop_kept=True)
             self._db.run("DELETE FROM meta WHERE key = ?", f"{_RECOGNITION}{name}")
@@ -223,7 +270,9 @@ class State:
 
     # --- reports --------------------------------------------------------------------------------------------------
 
-    def record_report(self, row: LedgerRow, out: OutboxRow, progress: Progress, *, drop_kept: bool) -> None:
+    def record_report(
+        self, row: LedgerRow, out: OutboxRow, progress: Progress, *, drop_kept: bool
+    ) -> None:
         """Spend: ledger, outbox and progress in one transaction. Only after this may the report be sent."""
         with self._db.transaction():
             self._db.run(f"INSERT INTO ledger ({_LEDGER}) VALUES ({_LEDGER_MARKS})", *astuple(row))
@@ -232,19 +281,28 @@ class State:
 
     def ledger(self, digest: bytes | None = None) -> list[LedgerRow]:
         """Every release of this device, across all its tasks, or those of one task."""
-        found = [LedgerRow(*row) for row in self._db.rows(f"SELECT {_LEDGER} FROM ledger ORDER BY rowid")]
+        found = [
+            LedgerRow(*row) for row in self._db.rows(f"SELECT {_LEDGER} FROM ledger ORDER BY rowid")
+        ]
         return [row for row in found if digest in (None, row.digest)]
 
     def outbox(self, task: str | None = None) -> list[OutboxRow]:
         """Reports without a receipt."""
-        found = [OutboxRow(*row) for row in self._db.rows(f"SELECT {_OUTBOX} FROM outbox ORDER BY rowid")]
+        found = [
+            OutboxRow(*row) for row in self._db.rows(f"SELECT {_OUTBOX} FROM outbox ORDER BY rowid")
+        ]
         return [row for row in found if task in (None, row.task)]
 
     def settle(self, report: bytes, verdict: str, reason: str) -> None:
         """The aggregator has answered: clear the outbox, note the verdict in the ledger."""
         with self._db.transaction():
             self._db.run("DELETE FROM outbox WHERE report = ?", report)
-            self._db.run("UPDATE ledger SET verdict = ?, reason = ? WHERE report = ?", verdict, reason, report)
+            self._db.run(
+                "UPDATE ledger SET verdict = ?, reason = ? WHERE report = ?",
+                verdict,
+                reason,
+                report,
+            )
 
 
 def _position(found: list[tuple[Any, ...]]) -> Position:

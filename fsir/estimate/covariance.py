@@ -54,7 +54,9 @@ def merged(totals: Totals) -> Merged:
     N, blocks = totals.n, totals.stage.blocks
     levels = Levels(*(totals.devices * block.variance / N**2 for block in blocks))
     G, T = totals.sums() / N, totals.second() / N
-    return centred(G, totals.counts() / N, T, N, trimmed(levels, T, G.shape[-1], N, totals.inflation))
+    return centred(
+        G, totals.counts() / N, T, N, trimmed(levels, T, G.shape[-1], N, totals.inflation)
+    )
 
 
 def trimmed(levels: Levels, T: Matrix, H: int, N: int, inflation: float) -> Levels:
@@ -79,7 +81,9 @@ def centred(G: Matrix, counts: Matrix, T: Matrix, N: int, levels: Levels) -> Mer
     mean = G.sum(-1)
     M = G - mean[..., :, None] * shares[..., None, :]
     # The square of a noisy mean is too large by the variance of its noise.
-    square = mean[..., :, None] * mean[..., None, :] - G.shape[-1] * levels.sums * np.eye(G.shape[-2])
+    square = mean[..., :, None] * mean[..., None, :] - G.shape[-1] * levels.sums * np.eye(
+        G.shape[-2]
+    )
     return Merged(N, shares, mean, M, T - square, levels)
 
 
@@ -91,7 +95,9 @@ def stretch(m: Merged, power: float) -> Matrix:
     square = (m.mean**2).sum(-1)[..., None, None]
     ratio = m.levels.counts / m.levels.sums if m.levels.sums > 0.0 else 0.0
     along = ((1.0 + ratio * square) ** power - 1.0) / np.maximum(square, _TINY)
-    return np.asarray(np.eye(m.mean.shape[-1]) + along * m.mean[..., :, None] * m.mean[..., None, :])
+    return np.asarray(
+        np.eye(m.mean.shape[-1]) + along * m.mean[..., :, None] * m.mean[..., None, :]
+    )
 
 
 def between(m: Merged) -> Matrix:
@@ -129,11 +135,17 @@ def _repaired(m: Merged, S: Matrix) -> Matrix:
     noise = p * levels.diagonal + p * (p - 1) * levels.off_diagonal
     # The noise of the mean enters through its square.
     noise = noise + 2 * (p + 1) * m.M.shape[-1] * levels.sums * (m.mean**2).sum(-1)[..., None, None]
-    intensity = np.minimum(noise / np.maximum((rest * rest).sum((-2, -1), keepdims=True), _TINY**2), 1.0)
+    intensity = np.minimum(
+        noise / np.maximum((rest * rest).sum((-2, -1), keepdims=True), _TINY**2), 1.0
+    )
     values, vectors = np.linalg.eigh(S - intensity * rest)
     # An eigenvalue below the noise of a single entry says no more than that it is small.
-    lowest = np.maximum(1e-10 * _mean_eigenvalue(m.Sigma)[..., 0], max(levels.off_diagonal**0.5, _TINY))
-    return np.asarray((vectors * np.maximum(values, lowest)[..., None, :]) @ vectors.swapaxes(-1, -2))
+    lowest = np.maximum(
+        1e-10 * _mean_eigenvalue(m.Sigma)[..., 0], max(levels.off_diagonal**0.5, _TINY)
+    )
+    return np.asarray(
+        (vectors * np.maximum(values, lowest)[..., None, :]) @ vectors.swapaxes(-1, -2)
+    )
 
 
 def _mean_eigenvalue(S: Matrix) -> Matrix:

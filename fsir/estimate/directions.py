@@ -27,7 +27,9 @@ class Whitened:
     eigenvalues: Matrix  # p, of the stretched covariance
     eigenvectors: Matrix  # p x p
     gains: Matrix  # p
-    right: Matrix  # H x (H - 1): the rows of M sum to 0, so that one dimension of the columns is empty
+    right: (
+        Matrix  # H x (H - 1): the rows of M sum to 0, so that one dimension of the columns is empty
+    )
     mechanism: Matrix  # the part of the noise that comes from the mechanism, from 0 to 1
     U: Matrix
     singular_values: Matrix
@@ -45,12 +47,17 @@ def whitened(m: Merged, Sigma: Matrix) -> Whitened:
     contrasts, D, a = _contrasts(H), m.weights, m.N * m.levels.sums
     J = np.eye(H) - D[..., None, :]
     mechanism = contrasts.T @ J.swapaxes(-1, -2) @ J @ contrasts
-    sampling = contrasts.T @ (np.eye(H) * D[..., None, :] - D[..., :, None] * D[..., None, :]) @ contrasts
+    sampling = (
+        contrasts.T @ (np.eye(H) * D[..., None, :] - D[..., :, None] * D[..., None, :]) @ contrasts
+    )
     T = stretch(m, -0.5)
     values, vectors = np.linalg.eigh(T @ Sigma @ T)
     rows, columns, part = values, sampling, np.zeros(m.M.shape[:-2])
     for _ in range(_ROUNDS if a > 0.0 else 0):
-        rows = a * _overlap(columns, mechanism)[..., None] + _overlap(columns, sampling)[..., None] * values
+        rows = (
+            a * _overlap(columns, mechanism)[..., None]
+            + _overlap(columns, sampling)[..., None] * values
+        )
         noise = a * (1.0 / rows).mean(-1)[..., None, None] * mechanism
         columns = noise + (values / rows).mean(-1)[..., None, None] * sampling
         part = _overlap(columns, noise)
@@ -77,10 +84,14 @@ def directions(m: Merged, white: Whitened, d: int) -> Matrix:
     penalty is the variance of the mechanism's noise, on `M` and through `Sigma b`, over the size of `b`.
     """
     A = (white.gains * white.eigenvalues)[..., :, None]
-    size = signal(white, m.N)[..., None, :d] / (A * A).sum(-2, keepdims=True)  # mean square of the entries of b
+    size = signal(white, m.N)[..., None, :d] / (A * A).sum(
+        -2, keepdims=True
+    )  # mean square of the entries of b
     penalty = white.mechanism[..., None, None] / (m.N * size)
     penalty = penalty + m.levels.off_diagonal * (white.gains**2).sum(-1)[..., None, None]
-    return np.asarray(white.stretch @ white.eigenvectors @ (A / (A * A + penalty) * white.U[..., :d]))
+    return np.asarray(
+        white.stretch @ white.eigenvectors @ (A / (A * A + penalty) * white.U[..., :d])
+    )
 
 
 def standardised(m: Merged, Sigma: Matrix, beta: Matrix) -> Matrix:

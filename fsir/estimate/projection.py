@@ -19,11 +19,15 @@ class Projector:
 
     def __init__(self, task: Task, subspace: Subspace) -> None:
         if subspace.task != task.digest:
-            raise MessageError(f"subspace: it belongs to another task than {task.name!r}; use the task it came from")
+            raise MessageError(
+                f"subspace: it belongs to another task than {task.name!r}; use the task it came from"
+            )
         index = {name: j for j, name in enumerate(task.features.names)}
         unknown = [name for name in subspace.features if name not in index]
         if unknown:
-            raise MessageError(f"subspace: features {unknown[:3]} are not in the task {task.name!r}")
+            raise MessageError(
+                f"subspace: features {unknown[:3]} are not in the task {task.name!r}"
+            )
         chosen = tuple(index[name] for name in subspace.features)
         stage = final_stage(task, chosen)
         self._centre = np.array(task.features.centre)[list(chosen)]
@@ -40,7 +44,10 @@ class Projector:
         """The most probable class of each row, and how probable it is."""
         found = self._subspace.classifier
         if found is None:
-            raise RecordError("no classifier", "the subspace of a numeric response carries no classifier; use project")
+            raise RecordError(
+                "no classifier",
+                "the subspace of a numeric response carries no classifier; use project",
+            )
         # The classifier was learned from clipped records: a new one is clipped as well, or it would look extreme.
         clipped = self._quantiser.clipped(self._quantiser.truncated(self._rows(X))) * self._grid
         scores = clipped @ self._subspace.basis @ found.weights.T + found.bias
@@ -52,7 +59,10 @@ class Projector:
     def _rows(self, X: ArrayLike) -> Matrix:
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(self._centre):
-            raise RecordError("wrong shape", f"X has shape {rows.shape}; it must be (records, {len(self._centre)})")
+            raise RecordError(
+                "wrong shape",
+                f"X has shape {rows.shape}; it must be (records, {len(self._centre)})",
+            )
         if not np.isfinite(rows).all():
             raise RecordError("not finite", "X holds NaN or infinity; leave such records out")
         return rows

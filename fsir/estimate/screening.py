@@ -62,7 +62,9 @@ def select(screening: Screening, totals: Totals) -> tuple[int, ...]:
     strength = np.linalg.norm(M, axis=1)
     if screening.select == "per_slice":
         chosen = {
-            int(j) for h in range(M.shape[1]) for j in np.argsort(-np.abs(M[:, h]), kind="stable")[: screening.keep]
+            int(j)
+            for h in range(M.shape[1])
+            for j in np.argsort(-np.abs(M[:, h]), kind="stable")[: screening.keep]
         }
     elif screening.select == "overall":
         chosen = {int(j) for j in np.argsort(-strength, kind="stable")[: screening.keep]}
@@ -81,4 +83,7 @@ def _significant(strength: NDArray[np.float64], totals: Totals) -> set[int]:
     # Standardised features have a variance of about 1, and codes or slice indicators a mean square of 1/columns.
     sampling = 1.0 / (N * stage.columns)
     variance = totals.inflation * (totals.devices * stage.sums.variance / N**2 + sampling)
-    return {int(j) for j in np.flatnonzero(stage.p * chi2.sf(strength**2 / variance, stage.columns) < 0.1)}
+    return {
+        int(j)
+        for j in np.flatnonzero(stage.p * chi2.sf(strength**2 / variance, stage.columns) < 0.1)
+    }

@@ -23,7 +23,9 @@ from fsir.wire.messages import Subspace
 def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) -> Subspace:
     """The subspace from the merged reports of the final stage: the same integers give the same bits."""
     if totals.devices < 1 or totals.n < 1:
-        raise ValueError(f"{totals.devices} reports about {totals.n} records: there is nothing to estimate from yet")
+        raise ValueError(
+            f"{totals.devices} reports about {totals.n} records: there is nothing to estimate from yet"
+        )
     m = merged(totals)
     p, H = m.M.shape
     Sigma = covariance(m)
@@ -45,9 +47,13 @@ def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) 
 def _notes(task: Task, devices: int, seen: int, d: int) -> tuple[str, ...]:
     notes = []
     if task.aggregation == TRIMMED and cut(devices) == 0:
-        notes.append(f"of {devices} reports none is trimmed: a single false one can turn the subspace")
+        notes.append(
+            f"of {devices} reports none is trimmed: a single false one can turn the subspace"
+        )
     if seen == 0:
-        notes.append("not even the first direction stands out of the noise: more devices or records are needed")
+        notes.append(
+            "not even the first direction stands out of the noise: more devices or records are needed"
+        )
     elif seen < d:
         notes.append(f"only {seen} of {d} directions stand out of the noise")
     return tuple(notes)
@@ -65,5 +71,7 @@ def angles(A: Matrix, B: Matrix) -> Matrix:
     if P.shape[1] < Q.shape[1]:
         P, Q = Q, P
     cosines = np.linalg.svd(P.T @ Q, compute_uv=False)
-    sines = np.linalg.svd(Q - P @ (P.T @ Q), compute_uv=False)[::-1]  # exact where the cosine is flat
+    sines = np.linalg.svd(Q - P @ (P.T @ Q), compute_uv=False)[
+        ::-1
+    ]  # exact where the cosine is flat
     return np.degrees(np.arctan2(sines, cosines))

@@ -47,8 +47,14 @@ def trimmed_sum(values: NDArray[Any]) -> NDArray[Any]:
     if not np.issubdtype(values.dtype, np.integer):
         return np.asarray(middle.sum(axis=-1))
     # Numbers of 32 bits cannot add up to the end of 64.
-    if values.dtype.itemsize > 4 and values.size and max(int(middle.max()), -int(middle.min())) * devices > _ROOM:
-        raise AccumulatorError(f"the sums of {devices} devices are at the end of 64 bits; start a new epoch")
+    if (
+        values.dtype.itemsize > 4
+        and values.size
+        and max(int(middle.max()), -int(middle.min())) * devices > _ROOM
+    ):
+        raise AccumulatorError(
+            f"the sums of {devices} devices are at the end of 64 bits; start a new epoch"
+        )
     return np.asarray(middle.sum(axis=-1, dtype=np.int64))
 
 
@@ -56,7 +62,10 @@ def trimmed_totals(stage: Stage, sums: NDArray[np.int64], devices: int, records:
     """What an estimate starts from: `sums` are the trimmed sums of all coordinates, over reports of equal size."""
     totals = Totals(stage)
     totals.devices, totals.n = devices, records
-    totals.scale, totals.inflation = devices / max(devices - 2 * cut(devices), 1), inflation(devices)
+    totals.scale, totals.inflation = (
+        devices / max(devices - 2 * cut(devices), 1),
+        inflation(devices),
+    )
     start = 0
     for block in totals.blocks:
         block[...] = sums[start : start + len(block)]

@@ -8,7 +8,11 @@ from fsir.estimate.covariance import Matrix, Merged, centred, covariance, stretc
 from fsir.estimate.directions import Whitened, directions, signal, whitened
 
 _SEED = 20130625  # the same integers must give the same published bits
-_MOST, _FEWEST, _WORK = 200, 4, 2 * 10**7  # replications: from p = 47 on fewer, which bounds the time to seconds
+_MOST, _FEWEST, _WORK = (
+    200,
+    4,
+    2 * 10**7,
+)  # replications: from p = 47 on fewer, which bounds the time to seconds
 
 
 def expected_loss(m: Merged, Sigma: Matrix, white: Whitened, d: int) -> float:
@@ -21,7 +25,12 @@ def expected_loss(m: Merged, Sigma: Matrix, white: Whitened, d: int) -> float:
     """
     p, H = m.M.shape
     low_rank = (white.U[:, :d] * np.sqrt(signal(white, m.N)[:d])) @ white.V[:d]
-    M = stretch(m, 0.5) @ (white.eigenvectors / white.gains) @ low_rank @ np.linalg.pinv(white.right)
+    M = (
+        stretch(m, 0.5)
+        @ (white.eigenvectors / white.gains)
+        @ low_rank
+        @ np.linalg.pinv(white.right)
+    )
     truth = np.linalg.solve(Sigma, np.linalg.svd(M, full_matrices=False)[0][:, :d])
     D, slopes = m.weights, np.linalg.solve(Sigma, M)
     root = _root(Sigma)
@@ -42,11 +51,15 @@ def expected_loss(m: Merged, Sigma: Matrix, white: Whitened, d: int) -> float:
     return float(np.sqrt(np.maximum(2.0 * (d - shared), 0.0)).mean())
 
 
-def _symmetric(rng: np.random.Generator, count: int, p: int, diagonal: float, off_diagonal: float) -> Matrix:
+def _symmetric(
+    rng: np.random.Generator, count: int, p: int, diagonal: float, off_diagonal: float
+) -> Matrix:
     """Symmetric noise with the given variances."""
     Z = np.tril(rng.standard_normal((count, p, p))) * off_diagonal**0.5
     Z += np.tril(Z, -1).swapaxes(-1, -2)
-    Z[:, np.arange(p), np.arange(p)] *= (diagonal / off_diagonal) ** 0.5 if off_diagonal > 0.0 else 1.0
+    Z[:, np.arange(p), np.arange(p)] *= (
+        (diagonal / off_diagonal) ** 0.5 if off_diagonal > 0.0 else 1.0
+    )
     return np.asarray(Z)
 
 

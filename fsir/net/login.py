@@ -10,15 +10,21 @@ from typing import TYPE_CHECKING
 from edge_agent.errors import ConnectionSettingsError
 
 if TYPE_CHECKING:
-    from edge_agent.mqtt.connection import Broker  # which imports paho: `--help` should not wait for it
+    from edge_agent.mqtt.connection import (
+        Broker,
+    )  # which imports paho: `--help` should not wait for it
 
 
 def add_login(parser: argparse.ArgumentParser, whose: str) -> None:
     """--username, --password-file, --ca, --cert and --key."""
     login = parser.add_argument_group("login")
     login.add_argument("--username", metavar="NAME")
-    login.add_argument("--password-file", metavar="FILE", help="or the environment variable FSIR_PASSWORD")
-    login.add_argument("--ca", metavar="FILE", help="certificate of the authority that signed the broker's")
+    login.add_argument(
+        "--password-file", metavar="FILE", help="or the environment variable FSIR_PASSWORD"
+    )
+    login.add_argument(
+        "--ca", metavar="FILE", help="certificate of the authority that signed the broker's"
+    )
     login.add_argument("--cert", metavar="FILE", help=f"{whose} certificate")
     login.add_argument("--key", metavar="FILE", help="and its key")
 

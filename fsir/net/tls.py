@@ -66,4 +66,6 @@ def explain(error: Exception) -> str:
             "broker), the host in --broker, and the clock of this machine"
         )
     reason = getattr(error, "reason", None) or ""
-    return next((words for end, words in _ALERTS.items() if reason.endswith(f"ALERT_{end}")), str(error))
+    return next(
+        (words for end, words in _ALERTS.items() if reason.endswith(f"ALERT_{end}")), str(error)
+    )

@@ -13,9 +13,7 @@ _TRIMMING = (
     "In every number the lowest and the highest quarter of all reports do not count, which bounds what a lying device\n"
     "  can do. That happens after the reports have arrived: it changes nothing about what this device gives away."
 )
-_COUNT = (
-    "The number of records is part of it WITHOUT NOISE: so many had a response as above, and numbers in all features."
-)
+_COUNT = "The number of records is part of it WITHOUT NOISE: so many had a response as above, and numbers in all features."
 
 
 def describe(task: Task) -> str:
@@ -25,7 +23,9 @@ def describe(task: Task) -> str:
         f"What is learned: which combinations of {task.p} features explain {task.response.name!r} ({_slices(task)})."
     ]
     lines += ["", "What would leave the device:"]
-    lines += [f"  {number}. {_stage(task, stage)}" for number, stage in enumerate(all_stages(task), 1)]
+    lines += [
+        f"  {number}. {_stage(task, stage)}" for number, stage in enumerate(all_stages(task), 1)
+    ]
     lines += [
         f"  Each is sent once; a retry repeats the same bytes. {_when(task)}",
         f"  {'Presence messages tell when the device is on.' if task.report.presence else 'No presence messages.'}",
@@ -48,9 +48,7 @@ def _stage(task: Task, stage: Stage) -> str:
     values = sum(block.size for block in stage.blocks)
     if stage.name == FINAL:
         features = f"all {stage.p}" if task.screening is None else f"at most {stage.p} active"
-        return (
-            f"final report: {values} noisy numbers (sums per slice, counts and second moments of {features} features)"
-        )
+        return f"final report: {values} noisy numbers (sums per slice, counts and second moments of {features} features)"
     if task.screening is not None and task.screening.method == "votes":
         return f"screening report: names of features that stand out of {values} noisy sums computed on the device"
     content = "coded sums" if stage.code else "sums per slice, and counts,"
@@ -58,7 +56,11 @@ def _stage(task: Task, stage: Stage) -> str:
 
 
 def _when(task: Task) -> str:
-    delay = f", after a random delay of up to {task.report.max_delay:g} s" if task.report.max_delay else ""
+    delay = (
+        f", after a random delay of up to {task.report.max_delay:g} s"
+        if task.report.max_delay
+        else ""
+    )
     if task.report.deadline is None:
         return f"It leaves when {report_size(task)} records have been seen{delay}."
     moment = datetime.fromtimestamp(task.report.deadline, UTC).isoformat()

@@ -52,8 +52,12 @@ class Quantiser:
         """Scale rows that are too long down to the clip, in place; the norm is taken from the integers, exactly."""
         squares = (K * K) @ self._ones
         long = squares > self._longest
-        if long.any():  # all rows at once, the others times 1: faster than picking the long ones out
-            K *= np.where(long, self.norm / np.sqrt(np.maximum(squares, 1.0)) * _JUST_BELOW_ONE, 1.0)[:, None]
+        if (
+            long.any()
+        ):  # all rows at once, the others times 1: faster than picking the long ones out
+            K *= np.where(
+                long, self.norm / np.sqrt(np.maximum(squares, 1.0)) * _JUST_BELOW_ONE, 1.0
+            )[:, None]
             np.trunc(K, out=K)
         return K
 
@@ -76,7 +80,9 @@ class Moments:
         self.stage = stage
         self.quantiser = Quantiser(task, stage)
         largest = min(self.quantiser.reach, self.quantiser.norm)
-        self._largest_entry = max(1.0, largest * (largest if stage.has_second else CODE_UNIT if stage.code else 1))
+        self._largest_entry = max(
+            1.0, largest * (largest if stage.has_second else CODE_UNIT if stage.code else 1)
+        )
         self._task = task
         self.refused: dict[str, int] = {}
         self._slicing = task.slicing
@@ -114,11 +120,16 @@ class Moments:
         """The row and slice of a record, or a `RecordError` that says what is wrong with it."""
         h = self._slicing.slice_of(y)
         if h == UNKNOWN:
-            raise RecordError("unknown response", f"response {shown(y)}: not a class or number that the task knows")
+            raise RecordError(
+                "unknown response",
+                f"response {shown(y)}: not a class or number that the task knows",
+            )
         try:
             row = np.array([x[name] for name in self._names], dtype=np.float64)
         except KeyError as missing:
-            raise RecordError("missing feature", f"feature {missing} is missing from the record") from None
+            raise RecordError(
+                "missing feature", f"feature {missing} is missing from the record"
+            ) from None
         except (TypeError, ValueError, OverflowError):
             row = np.empty(())
         if row.ndim != 1:  # some value is no number, or all are lists
@@ -134,10 +145,14 @@ class Moments:
         """Learn rows whose columns are the stage's features; bit for bit the same as `learn_one` on each."""
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.stage.p:
-            raise RecordError("wrong shape", f"X has shape {rows.shape}; it must be (records, {self.stage.p})")
+            raise RecordError(
+                "wrong shape", f"X has shape {rows.shape}; it must be (records, {self.stage.p})"
+            )
         slices = self._slicing.slices_of(y)
         if slices.shape != (len(rows),):
-            raise RecordError("wrong shape", f"y holds {len(slices)} responses for {len(rows)} records")
+            raise RecordError(
+                "wrong shape", f"y holds {len(slices)} responses for {len(rows)} records"
+            )
         known = slices != UNKNOWN
         finite = np.isfinite(rows)
         if not (known.all() and finite.all()):
@@ -184,7 +199,9 @@ class Moments:
     def _flush(self) -> None:
         waiting, self._waiting = self._waiting, 0
         if waiting:
-            self._add(self.quantiser.truncated(self._buffer[:waiting]), self._buffered_slices[:waiting])
+            self._add(
+                self.quantiser.truncated(self._buffer[:waiting]), self._buffered_slices[:waiting]
+            )
 
     def _add(self, K: Rows, slices: NDArray[np.int64]) -> None:
         K = self.quantiser.clipped(K)
@@ -232,7 +249,11 @@ class Moments:
         """Everything learned, as plain values and bytes."""
         self._flush()
         arrays = [self._sums, self._counts] + ([] if self._second is None else [self._second])
-        return {"n": self._added, "refused": dict(self.refused), "arrays": [array.tobytes() for array in arrays]}
+        return {
+            "n": self._added,
+            "refused": dict(self.refused),
+            "arrays": [array.tobytes() for array in arrays],
+        }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Become what `state` was taken from."""

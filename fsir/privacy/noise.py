@@ -25,10 +25,14 @@ from numpy.typing import NDArray
 _INVERSE_NORMAL = NormalDist().inv_cdf
 _WORD = 16  # bytes per normal: one sign bit and a tail probability down to 2^-129
 SIGNIFICANT_BITS = 53
-_ARITHMETIC = 18.0 * 2.0**-53  # needs a relative error of `inv_cdf` of at most 8 2^-53; a search found no more than 5.6
+_ARITHMETIC = (
+    18.0 * 2.0**-53
+)  # needs a relative error of `inv_cdf` of at most 8 2^-53; a search found no more than 5.6
 FAR_SIGMAS = 10.0
 FAR_MASS = 2.0**-75  # more than the probability of a normal beyond FAR_SIGMAS
-RELATIVE_ERROR = 2.0**-40  # of the probability of any outcome up to FAR_SIGMAS, for ratios from 1/4 to 16
+RELATIVE_ERROR = (
+    2.0**-40
+)  # of the probability of any outcome up to FAR_SIGMAS, for ratios from 1/4 to 16
 
 
 def sampling_error(ratio: float, bits: int = SIGNIFICANT_BITS) -> float:

@@ -38,10 +38,16 @@ def statement(task: Task) -> Statement:
     """Whether the release of this task is proven to meet the (epsilon, delta) that it claims, and why."""
     mechanism = task.privacy.mechanism
     if mechanism == "gaussian":
-        return Statement(mechanism, True, "one joint Gaussian release, exact accounting (docs/privacy.md, theorem 1)")
+        return Statement(
+            mechanism,
+            True,
+            "one joint Gaussian release, exact accounting (docs/privacy.md, theorem 1)",
+        )
     if mechanism == "vgm":
         return Statement(
-            mechanism, False, "its covariance comes from the private data: a single record can be seen (E3)"
+            mechanism,
+            False,
+            "its covariance comes from the private data: a single record can be seen (E3)",
         )
     if mechanism == "none":
         return Statement(mechanism, False, "no noise at all: the report is the data's own sums")
@@ -61,7 +67,9 @@ def statement(task: Task) -> Statement:
     delta = min(1.0, accounting.delta_of(mu, task.privacy.epsilon - charge[0]) + charge[1])
     met = delta <= task.privacy.delta
     found = f"exact delta at epsilon {task.privacy.epsilon:g} is {delta:.2e}, claimed {task.privacy.delta:.2e}"
-    return Statement(mechanism, met, f"classical Gaussian noise (docs/privacy.md, theorem 2): {found}")
+    return Statement(
+        mechanism, met, f"classical Gaussian noise (docs/privacy.md, theorem 2): {found}"
+    )
 
 
 def eigengaps(singular_values: NDArray[np.float64], p: int) -> NDArray[np.float64]:

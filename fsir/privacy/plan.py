@@ -62,7 +62,9 @@ class Stage:
     mu: float  # cost for one unit of `unit_records` records; infinite where nothing is proven
     epsilon: float  # this stage's share in the formulas of the paper (iid, vgm)
     delta: float
-    code: tuple[tuple[int, ...], ...]  # slices x columns, in units of 1/CODE_UNIT; empty: one column per slice
+    code: tuple[
+        tuple[int, ...], ...
+    ]  # slices x columns, in units of 1/CODE_UNIT; empty: one column per slice
     sums: Block
     counts: Block
     diagonal: Block
@@ -110,7 +112,11 @@ def total_mu(task: Task) -> float:
     if delta >= privacy.delta / 2 or epsilon >= privacy.epsilon / 2:
         remedy = f"the sampler's error in {values} values takes {epsilon:.1e} of epsilon and {delta:.1e} of delta"
         field = "epsilon" if epsilon >= privacy.epsilon / 2 or privacy.epsilon > 20 else "delta"
-        fix = "raise delta or screen" if field == "delta" else "choose an epsilon between 0.001 and 30"
+        fix = (
+            "raise delta or screen"
+            if field == "delta"
+            else "choose an epsilon between 0.001 and 30"
+        )
         raise TaskError(f"privacy.{field}", getattr(privacy, field), f"{remedy}; {fix}")
     return accounting.mu_of(privacy.epsilon - epsilon, privacy.delta - delta)
 
@@ -126,8 +132,14 @@ def minimum_size(task: Task) -> int:
         return 1 if task.report.deadline is not None else report_size(task)
     stages = all_stages(task)
     if not all(stage.sums.sd > 0 for stage in stages):
-        raise TaskError("report.sigma_0", task.report.sigma_0, "says nothing where there is no noise; give records")
-    return max(accounting.minimum_sample_size(stage.sums.sd, task.report.sigma_0) for stage in stages)
+        raise TaskError(
+            "report.sigma_0",
+            task.report.sigma_0,
+            "says nothing where there is no noise; give records",
+        )
+    return max(
+        accounting.minimum_sample_size(stage.sums.sd, task.report.sigma_0) for stage in stages
+    )
 
 
 def all_stages(task: Task) -> tuple[Stage, ...]:
@@ -140,7 +152,11 @@ def all_stages(task: Task) -> tuple[Stage, ...]:
 def first_stage(task: Task) -> Stage:
     """The first report of a device: the screening one, or the only one."""
     everything = tuple(range(task.p))
-    return final_stage(task, everything) if task.screening is None else _stage(task, SCREENING, everything)
+    return (
+        final_stage(task, everything)
+        if task.screening is None
+        else _stage(task, SCREENING, everything)
+    )
 
 
 @lru_cache(maxsize=64)
@@ -167,12 +183,16 @@ def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
         mu, scales = math.inf, (0.0, 0.0, 0.0, 0.0)
     else:
         s_M = accounting.classical_sigma(2.0 * C * g, epsilon, delta)
-        if task.privacy.mechanism == "vgm":  # the floor of its covariance; what comes on top depends on the data
+        if (
+            task.privacy.mechanism == "vgm"
+        ):  # the floor of its covariance; what comes on top depends on the data
             s_M = math.sqrt(published.vgm_floor(C * g, 1, epsilon, delta))
         s_T = accounting.lemma_sigma(p, 1, epsilon, delta) * C * C * g
         scales = (s_M, s_M / C, s_T, s_T)
         # Sums and counts move by at most 2C together, the upper triangle by at most sqrt(2) C^2 (theorem 2).
-        known = accounting.compose(2.0 * C * g / s_M, math.sqrt(2.0) * C * C * g / s_T if second else 0.0)
+        known = accounting.compose(
+            2.0 * C * g / s_M, math.sqrt(2.0) * C * C * g / s_T if second else 0.0
+        )
         mu = known if task.privacy.mechanism == "iid" else math.inf
     unit = grid / CODE_UNIT if code else grid
     columns = len(code[0]) if code else H
@@ -199,7 +219,9 @@ def _budget(task: Task, name: str) -> tuple[float, float, float]:
     share = 1.0
     if task.screening is not None and task.screening.records == "same":
         share = task.screening.share if name == SCREENING else 1.0 - task.screening.share
-    elif task.screening is not None:  # disjoint records: the screening report has it all, the final one two parts
+    elif (
+        task.screening is not None
+    ):  # disjoint records: the screening report has it all, the final one two parts
         parts = 1 if name == SCREENING else 2
     return share, task.privacy.epsilon / parts, task.privacy.delta / parts
 

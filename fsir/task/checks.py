@@ -11,7 +11,17 @@ from typing import Any
 from fsir.errors import TaskError
 from fsir.fields import Table
 from fsir.privacy.plan import MAX_RECORDS, all_stages, minimum_size, report_size
-from fsir.task.task import MECHANISMS, TRIMMED, Clip, Features, Privacy, Report, Response, Screening, Task
+from fsir.task.task import (
+    MECHANISMS,
+    TRIMMED,
+    Clip,
+    Features,
+    Privacy,
+    Report,
+    Response,
+    Screening,
+    Task,
+)
 from fsir.wire.codec import MAX_VALUES
 
 MAX_FEATURES = 20_000
@@ -30,18 +40,28 @@ def read_task(table: Mapping[str, Any]) -> Task:
     features = _features(top.section("features"))
     response = _response(top.section("response"))
     part = top.section("clip")
-    clip = Clip(part.number("truncate", least=1e-6, to=1e6), part.number("norm", least=1e-6, to=1e9))
+    clip = Clip(
+        part.number("truncate", least=1e-6, to=1e6), part.number("norm", least=1e-6, to=1e9)
+    )
     part.done()
     widest = clip.truncate * len(features.names) ** 0.5
     if clip.norm > widest * (1 + 1e-9):
-        raise TaskError("clip.norm", clip.norm, f"no record can be longer than R sqrt(p) = {widest:.6g}; lower it")
+        raise TaskError(
+            "clip.norm",
+            clip.norm,
+            f"no record can be longer than R sqrt(p) = {widest:.6g}; lower it",
+        )
     privacy = _privacy(top.section("privacy"))
     report = _report(top.section("report"))
-    screening = _screening(top.section("screening"), features, response) if top.has("screening") else None
+    screening = (
+        _screening(top.section("screening"), features, response) if top.has("screening") else None
+    )
     dimension = _dimension(top, features, response)
     aggregation = _aggregation(top, report, screening)
     epoch = top.whole("epoch", 1, low=1)
-    task = Task(name, features, response, clip, privacy, report, screening, dimension, aggregation, epoch)
+    task = Task(
+        name, features, response, clip, privacy, report, screening, dimension, aggregation, epoch
+    )
     top.done()
     _check_plan(task)
     _check_kept_records(task)
@@ -58,9 +78,13 @@ def _features(part: Table) -> Features:
     centre, scale = part.numbers("centre", 0.0, len(names)), part.numbers("scale", 1.0, len(names))
     # Far inside of what a float holds, so that no record makes an infinity or a NaN.
     if not 1e-100 <= min(scale) <= max(scale) <= 1e100:
-        raise part.error("scale", (min(scale), max(scale)), "every scale must lie between 1e-100 and 1e100")
+        raise part.error(
+            "scale", (min(scale), max(scale)), "every scale must lie between 1e-100 and 1e100"
+        )
     if max(map(abs, centre)) > 1e100:
-        raise part.error("centre", max(map(abs, centre)), "every centre must lie between -1e100 and 1e100")
+        raise part.error(
+            "centre", max(map(abs, centre)), "every centre must lie between -1e100 and 1e100"
+        )
     part.done()
     return Features(names, centre, scale)
 
@@ -73,7 +97,11 @@ def _response(part: Table) -> Response:
     )
     part.done()
     if bool(response.classes) == bool(response.cuts):
-        raise part.error("classes", response.classes, "give either classes (two or more labels) or cuts (numbers)")
+        raise part.error(
+            "classes",
+            response.classes,
+            "give either classes (two or more labels) or cuts (numbers)",
+        )
     if len(response.classes) == 1 or len(set(response.classes)) < len(response.classes):
         raise part.error("classes", response.classes, "give two or more different labels")
     if any(a >= b for a, b in pairwise(response.cuts)):
@@ -102,12 +130,16 @@ def _report(part: Table) -> Report:
     )
     part.done()
     if report.records is None and report.sigma_0 is None and report.deadline is None:
-        raise part.error("records", None, "say when to report: records, sigma_0 (tolerated noise) or deadline")
+        raise part.error(
+            "records", None, "say when to report: records, sigma_0 (tolerated noise) or deadline"
+        )
     if report.deadline is None and report.records is not None and report.sigma_0 is not None:
         raise part.error("sigma_0", report.sigma_0, "give records or sigma_0, not both")
     if report.deadline is not None and report.records is None:
         # A report weighs as much as the records that it claims: without a limit a single liar is the federation.
-        raise part.error("records", None, "with a deadline say at most how many records a report may be about")
+        raise part.error(
+            "records", None, "with a deadline say at most how many records a report may be about"
+        )
     return report
 
 
@@ -132,9 +164,15 @@ def _screening(part: Table, features: Features, response: Response) -> Screening
     )
     part.done()
     if (screening.final_norm is None) == (screening.final_norm_factor is None):
-        raise part.error("final_norm", screening.final_norm, "give final_norm or final_norm_factor, one of the two")
+        raise part.error(
+            "final_norm",
+            screening.final_norm,
+            "give final_norm or final_norm_factor, one of the two",
+        )
     if screening.method == "votes" and screening.threshold <= 0.0:
-        raise part.error("threshold", screening.threshold, "votes need a threshold above 0 on the slice means")
+        raise part.error(
+            "threshold", screening.threshold, "votes need a threshold above 0 on the slice means"
+        )
     if screening.method == "votes" and screening.code != "slices":
         raise part.error("code", screening.code, "votes are cast per slice; use code = 'slices'")
     return screening
@@ -153,7 +191,9 @@ def _aggregation(top: Table, report: Report, screening: Screening | None) -> str
     if aggregation == "sum":
         return None
     if report.deadline is not None:
-        remedy = "compares reports about equally many records; leave out report.deadline, or use 'sum'"
+        remedy = (
+            "compares reports about equally many records; leave out report.deadline, or use 'sum'"
+        )
         raise top.error("aggregation", aggregation, remedy)
     if screening is not None and screening.method == "votes":
         remedy = "votes are counted, not trimmed, and few liars decide them; use screening.method = 'dense', or 'sum'"
@@ -166,7 +206,9 @@ def _check_plan(task: Task) -> None:
     try:
         stages = all_stages(task)
     except (ArithmeticError, ValueError):  # the noise is beyond what a number can hold
-        raise TaskError("privacy.epsilon", task.privacy.epsilon, "the noise would drown any sum; raise it") from None
+        raise TaskError(
+            "privacy.epsilon", task.privacy.epsilon, "the noise would drown any sum; raise it"
+        ) from None
     if (size := len(task.encode())) > TASK_BYTES:
         remedy = f"the task would take {size} bytes, and devices read at most {TASK_BYTES}; name fewer, or shorter"
         raise TaskError("features.names", f"{task.p} names", remedy)
@@ -174,12 +216,16 @@ def _check_plan(task: Task) -> None:
         values = sum(block.size for block in stage.blocks)
         if values > MAX_VALUES:
             remedy = f"the {stage.name} report would hold {values} numbers, at most {MAX_VALUES} are possible; "
-            raise TaskError("features.names", f"{task.p} names", remedy + "name fewer, or screen first")
+            raise TaskError(
+                "features.names", f"{task.p} names", remedy + "name fewer, or screen first"
+            )
         if task.clip.truncate > 256 * stage.norm:
             remedy = f"is more than 256 times the clip {stage.norm:g} of the {stage.name} report; lower it to that"
             raise TaskError("clip.truncate", task.clip.truncate, remedy)
         if max(block.step for block in stage.blocks) > 2**53:
-            raise TaskError("privacy.epsilon", task.privacy.epsilon, "the noise would drown any sum; raise it")
+            raise TaskError(
+                "privacy.epsilon", task.privacy.epsilon, "the noise would drown any sum; raise it"
+            )
     if report_size(task) > MAX_RECORDS:
         remedy = f"would need {report_size(task)} records, at most {MAX_RECORDS} are possible; tolerate more noise"
         raise TaskError("report.sigma_0", task.report.sigma_0, remedy)
@@ -188,7 +234,9 @@ def _check_plan(task: Task) -> None:
         raise TaskError("report.records", task.report.records, remedy)
     limit = None if task.screening is None else task.screening.limit
     if limit is not None and task.dimension is not None and task.dimension > limit:
-        raise TaskError("dimension", task.dimension, f"the final report has at most {limit} features; lower it")
+        raise TaskError(
+            "dimension", task.dimension, f"the final report has at most {limit} features; lower it"
+        )
 
 
 def _check_kept_records(task: Task) -> None:
@@ -198,5 +246,7 @@ def _check_kept_records(task: Task) -> None:
     needed = report_size(task) * task.p * 2
     if needed > KEPT_RECORDS_BYTES:
         raise TaskError(
-            "screening.records", "same", f"a device would have to keep {needed / 2**20:.0f} MiB of records; use 'fresh'"
+            "screening.records",
+            "same",
+            f"a device would have to keep {needed / 2**20:.0f} MiB of records; use 'fresh'",
         )

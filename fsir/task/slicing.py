@@ -48,7 +48,10 @@ class Slicing:
         # A list stays one: as an array [1, 2.5] would be [1.0, 2.5], and 1.0 is not class "1".
         each, known = y.tolist() if isinstance(y, np.ndarray) else y, self._index.get
         if self.classes:
-            found = [known(label, UNKNOWN) if type(label) is str else self.slice_of(label) for label in each]
+            found = [
+                known(label, UNKNOWN) if type(label) is str else self.slice_of(label)
+                for label in each
+            ]
         else:
             found = [self.slice_of(value) for value in each]
         return np.array(found, dtype=np.int64)

@@ -89,7 +89,9 @@ class Screening:
     quorum: int = 1  # devices that must have reported before the active set is published ...
     wait_seconds: float = 0.0  # ... or so long after the first report, if above 0
     final_norm: float | None = None  # C of the second stage ...
-    final_norm_factor: float | None = None  # ... or this times the square root of its number of features
+    final_norm_factor: float | None = (
+        None  # ... or this times the square root of its number of features
+    )
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,9 @@ class Task:
     report: Report
     screening: Screening | None = None
     dimension: int | None = None  # None: decided from the data (auto)
-    aggregation: str | None = None  # None: exact sums; TRIMMED: without the outer quarters (`fsir.estimate.trimming`)
+    aggregation: str | None = (
+        None  # None: exact sums; TRIMMED: without the outer quarters (`fsir.estimate.trimming`)
+    )
     epoch: int = 1
 
     @property
@@ -145,7 +149,9 @@ class Task:
             with open(path, "rb") as file:
                 table = tomllib.load(file)
         except FileNotFoundError:
-            raise TaskError("task file", str(path), "does not exist; give the path of a TOML file") from None
+            raise TaskError(
+                "task file", str(path), "does not exist; give the path of a TOML file"
+            ) from None
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise TaskError("task file", str(path), f"is not valid TOML: {error}") from None
         return cls.from_table(table)
@@ -157,7 +163,9 @@ class Task:
 
         task = cls.from_table(unpack(raw))
         if task.encode() != raw:
-            raise TaskError("task", raw, "is not in canonical form; publish the bytes of Task.encode()")
+            raise TaskError(
+                "task", raw, "is not in canonical form; publish the bytes of Task.encode()"
+            )
         return task
 
     @classmethod
@@ -178,4 +186,7 @@ def _plain(value: Any) -> Any:
 
 
 def _sorted(table: dict[str, Any]) -> dict[str, Any]:
-    return {key: _sorted(value) if isinstance(value, dict) else value for key, value in sorted(table.items())}
+    return {
+        key: _sorted(value) if isinstance(value, dict) else value
+        for key, value in sorted(table.items())
+    }

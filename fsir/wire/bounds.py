@@ -8,15 +8,28 @@ from __future__ import annotations
 
 # By the first byte of a part: how many bytes follow it, and for texts and lists, whose length comes next, how many
 # bytes that takes. Lists of a short length have it in the first byte itself.
-_SIZE = [0] * 0xA0 + [byte & 31 for byte in range(0xA0, 0xC0)] + [0] * 10 + [4, 8, 1, 2, 4, 8, 1, 2, 4, 8] + [0] * 44
+_SIZE = (
+    [0] * 0xA0
+    + [byte & 31 for byte in range(0xA0, 0xC0)]
+    + [0] * 10
+    + [4, 8, 1, 2, 4, 8, 1, 2, 4, 8]
+    + [0] * 44
+)
 _LENGTH = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4, 0xDC: 2, 0xDD: 4, 0xDE: 2, 0xDF: 4}
 _PARTS = {byte: (byte & 15) * (2 if byte < 0x90 else 1) for byte in range(0x80, 0xA0)}
-_UNKNOWN = frozenset((0xC1, *range(0xC7, 0xCA), *range(0xD4, 0xD9)))  # extensions, which no message has
+_UNKNOWN = frozenset(
+    (0xC1, *range(0xC7, 0xCA), *range(0xD4, 0xD9))
+)  # extensions, which no message has
 
 
 def check(raw: bytes, most: int, deepest: int) -> None:
     """`ValueError` if a message has more parts, or lists in lists, than that, or is not msgpack at all."""
-    at, end, left, above = 0, len(raw), 1, list[int]()  # parts to come in this list, and in those that it is in
+    at, end, left, above = (
+        0,
+        len(raw),
+        1,
+        list[int](),
+    )  # parts to come in this list, and in those that it is in
     while True:
         while not left:
             if not above:

@@ -72,7 +72,9 @@ def unpack_many(batch: Sequence[Packed], sizes: tuple[int, ...]) -> tuple[Intege
     faults = {i: fault for i, packed in enumerate(batch) if (fault := _fault(packed, sizes, count))}
     sound = [i for i in range(len(batch)) if i not in faults] if faults else list(range(len(batch)))
     if not sound or not count:
-        return np.zeros((len(batch), 0), np.int64), faults  # no memory for what a broken message announces
+        return np.zeros(
+            (len(batch), 0), np.int64
+        ), faults  # no memory for what a broken message announces
     lengths = np.array([len(batch[i].unary) for i in sound], np.int64)
     unary = np.unpackbits(np.frombuffer(b"".join([batch[i].unary for i in sound]), np.uint8))
     ends = np.flatnonzero(unary.view(np.bool_))  # ten times as fast as on bytes
@@ -96,7 +98,10 @@ def unpack_many(batch: Sequence[Packed], sizes: tuple[int, ...]) -> tuple[Intege
         members = [sound[row] for row in group]
         every = len(group) == len(sound)
         values = _values(
-            ends if every else ends[group], starts if every else starts[group], [batch[i] for i in members], sizes
+            ends if every else ends[group],
+            starts if every else starts[group],
+            [batch[i] for i in members],
+            sizes,
         )
         for row in np.flatnonzero(values[:, 0] == _OUT_OF_RANGE).tolist():
             faults[members[row]] = "packed block: a value is out of range"
@@ -116,14 +121,17 @@ def _fault(packed: Packed, sizes: tuple[int, ...], count: int) -> str | None:
     if sizes and not (max(packed.centres) <= LARGEST and min(packed.centres) >= -LARGEST):
         return "packed block: a centre is out of range"
     # The k that `pack` chooses leaves fewer than eight bits of unary code for each value, and at least one.
-    if len(packed.remainders) != (count * k + 7) // 8 or not count <= 8 * len(packed.unary) <= 8 * count:
-        return (
-            f"packed block: {len(packed.unary)} + {len(packed.remainders)} bytes cannot be {count} values of {k} bits"
-        )
+    if (
+        len(packed.remainders) != (count * k + 7) // 8
+        or not count <= 8 * len(packed.unary) <= 8 * count
+    ):
+        return f"packed block: {len(packed.unary)} + {len(packed.remainders)} bytes cannot be {count} values of {k} bits"
     return None
 
 
-def _values(ends: Integers, starts: Integers, batch: Sequence[Packed], sizes: tuple[int, ...]) -> Integers:
+def _values(
+    ends: Integers, starts: Integers, batch: Sequence[Packed], sizes: tuple[int, ...]
+) -> Integers:
     """Rows of values that share `k`, from where their unary codes end; made in place, because memory is what costs."""
     k, count = batch[0].k, ends.shape[1]
     # No quotient is longer than its code: what honest noise makes fits into half of the memory.
@@ -138,7 +146,9 @@ def _values(ends: Integers, starts: Integers, batch: Sequence[Packed], sizes: tu
     values[far] = 0
     values <<= k
     if k:
-        values |= _remainders(b"".join([packed.remainders for packed in batch]), len(batch), count, k)
+        values |= _remainders(
+            b"".join([packed.remainders for packed in batch]), len(batch), count, k
+        )
     sign = values & 1
     values >>= 1
     values ^= np.negative(sign, out=sign)

@@ -34,7 +34,9 @@ Kind = TypeVar("Kind")
 
 _SHOWN = 60  # characters of a wrong value in an error message
 _PARTS = {"report": 64}  # of a message; a report has few, its numbers being packed ...
-_PARTS_ELSEWHERE = 100_000  # ... a task of 20,000 features has a name, a centre and a scale for each
+_PARTS_ELSEWHERE = (
+    100_000  # ... a task of 20,000 features has a name, a centre and a scale for each
+)
 _DEEPEST = 8  # lists in lists
 
 
@@ -79,7 +81,9 @@ def _decode(table: Mapping[str, Any], kind: str, reader: Callable[[_Fields], Kin
     fields = _Fields(table)
     version = fields.whole("v")
     if version != VERSION:
-        raise VersionError(f"protocol version {version}: this program speaks version {VERSION}; update one of the two")
+        raise VersionError(
+            f"protocol version {version}: this program speaks version {VERSION}; update one of the two"
+        )
     if (found := fields.text("kind")) != kind:
         raise MessageError(f"kind {found!r}: expected {kind!r} on this topic")
     message = reader(fields)
@@ -126,7 +130,12 @@ class _Fields:
 
     def number(self, key: str) -> float:
         value = self.get(key)
-        if not isinstance(value, float | int) or isinstance(value, bool) or math.isnan(value) or value < 0:
+        if (
+            not isinstance(value, float | int)
+            or isinstance(value, bool)
+            or math.isnan(value)
+            or value < 0
+        ):
             raise _wrong(key, value, "a number of at least 0")
         return float(value)
 
@@ -139,7 +148,10 @@ class _Fields:
     def array(self, key: str, dimensions: int) -> NDArray[np.float64]:
         value = self.get(key)
         if not (
-            isinstance(value, list) and len(value) == 2 and isinstance(value[0], list) and isinstance(value[1], bytes)
+            isinstance(value, list)
+            and len(value) == 2
+            and isinstance(value[0], list)
+            and isinstance(value[1], bytes)
         ):
             raise _wrong(key, value, "an array")
         shape = tuple(_whole(size, key, 0, 2**31) for size in value[0])
@@ -192,7 +204,12 @@ def _sealed(fields: _Fields) -> SealedReport:
     if fields.has("votes"):
         return SealedReport(task, device, stage, n, None, _votes(fields.get("votes")))
     value = fields.get("blocks")
-    if not (isinstance(value, list) and len(value) == 5 and type(value[0]) is list and type(value[1]) is list):
+    if not (
+        isinstance(value, list)
+        and len(value) == 5
+        and type(value[0]) is list
+        and type(value[1]) is list
+    ):
         raise _wrong("blocks", value, "packed blocks")
     sizes = _wholes(value[0], "blocks", 0, 2**31)
     centres = _wholes(value[1], "blocks", -codec.LARGEST, codec.LARGEST)
@@ -203,13 +220,22 @@ def _sealed(fields: _Fields) -> SealedReport:
 
 
 def _votes(value: Any) -> NDArray[np.bool_]:
-    if not (isinstance(value, list) and len(value) == 2 and isinstance(value[0], list) and isinstance(value[1], bytes)):
+    if not (
+        isinstance(value, list)
+        and len(value) == 2
+        and isinstance(value[0], list)
+        and isinstance(value[1], bytes)
+    ):
         raise _wrong("votes", value, "packed votes")
     shape = tuple(_whole(size, "votes", 1, 2**20) for size in value[0])
     count = math.prod(shape)
     if len(shape) != 2 or len(value[1]) != (count + 7) // 8:
         raise MessageError(f"field 'votes': shape {shape} does not fit {len(value[1])} bytes")
-    return np.unpackbits(np.frombuffer(value[1], np.uint8), count=count).astype(np.bool_).reshape(shape)
+    return (
+        np.unpackbits(np.frombuffer(value[1], np.uint8), count=count)
+        .astype(np.bool_)
+        .reshape(shape)
+    )
 
 
 def _receipt(fields: _Fields) -> Receipt:
@@ -219,11 +245,22 @@ def _receipt(fields: _Fields) -> Receipt:
     verdicts = {}
     for stage, value in table.items():
         if not (
-            isinstance(value, list) and len(value) == 3 and isinstance(value[0], bytes) and isinstance(value[2], str)
+            isinstance(value, list)
+            and len(value) == 3
+            and isinstance(value[0], bytes)
+            and isinstance(value[2], str)
         ):
             raise _wrong("verdicts", value, "a verdict")
-        if len(value[0]) != _ID_BYTES or len(value[2]) > 500 or not (value[2].isprintable() or not value[2]):
-            raise _wrong("verdicts", value, f"an id of {_ID_BYTES} bytes and a reason of at most 500 characters")
+        if (
+            len(value[0]) != _ID_BYTES
+            or len(value[2]) > 500
+            or not (value[2].isprintable() or not value[2])
+        ):
+            raise _wrong(
+                "verdicts",
+                value,
+                f"an id of {_ID_BYTES} bytes and a reason of at most 500 characters",
+            )
         verdicts[stage] = Verdict(value[0], _choice(value[1], "verdicts", STATUSES), value[2])
     return Receipt(task, device, verdicts)
 
@@ -238,8 +275,12 @@ def _active(fields: _Fields) -> Active:
 def _subspace(fields: _Fields) -> Subspace:
     features, basis = fields.texts("features", 20_000), fields.array("basis", 2)
     if len(features) != len(basis) or not 1 <= basis.shape[1] <= len(basis):
-        raise MessageError(f"field 'basis': shape {basis.shape} does not fit {len(features)} features")
-    classifier = _classifier(fields.get("classifier"), basis.shape[1]) if fields.has("classifier") else None
+        raise MessageError(
+            f"field 'basis': shape {basis.shape} does not fit {len(features)} features"
+        )
+    classifier = (
+        _classifier(fields.get("classifier"), basis.shape[1]) if fields.has("classifier") else None
+    )
     return Subspace(
         fields.digest(), fields.whole("version"), features, basis, fields.array("singular_values", 1),
         fields.number("noise_level"), fields.number("expected_error"), fields.whole("devices"), fields.whole("records"),
@@ -252,11 +293,22 @@ def _classifier(value: Any, dimension: int) -> Classifier:
         raise _wrong("classifier", value, "a table")
     fields = _Fields(value)
     classes = fields.texts("classes", 256)
-    weights, bias, centroids = fields.array("weights", 2), fields.array("bias", 1), fields.array("centroids", 2)
+    weights, bias, centroids = (
+        fields.array("weights", 2),
+        fields.array("bias", 1),
+        fields.array("centroids", 2),
+    )
     fields.done()
     shape = (len(classes), dimension)
-    if weights.shape != shape or centroids.shape != shape or bias.shape != (len(classes),) or not classes:
-        raise MessageError(f"field 'classifier': arrays do not fit {len(classes)} classes in {dimension} dimensions")
+    if (
+        weights.shape != shape
+        or centroids.shape != shape
+        or bias.shape != (len(classes),)
+        or not classes
+    ):
+        raise MessageError(
+            f"field 'classifier': arrays do not fit {len(classes)} classes in {dimension} dimensions"
+        )
     return Classifier(classes, weights, bias, centroids)
 
 

@@ -145,16 +145,29 @@ def encode(message: Message) -> bytes:
 
 def _body(message: Message) -> dict[str, Any]:
     if isinstance(message, Report):
-        body: dict[str, Any] = {"task": message.task, "device": message.device, "stage": message.stage, "n": message.n}
+        body: dict[str, Any] = {
+            "task": message.task,
+            "device": message.device,
+            "stage": message.stage,
+            "n": message.n,
+        }
         if message.votes is not None:
-            return body | {"votes": [list(message.votes.shape), np.packbits(message.votes).tobytes()]}
+            return body | {
+                "votes": [list(message.votes.shape), np.packbits(message.votes).tobytes()]
+            }
         packed = codec.pack(message.blocks)
-        return body | {"blocks": [packed.sizes, packed.centres, packed.k, packed.unary, packed.remainders]}
+        return body | {
+            "blocks": [packed.sizes, packed.centres, packed.k, packed.unary, packed.remainders]
+        }
     if isinstance(message, Receipt):
         verdicts = {stage: [v.report, v.status, v.reason] for stage, v in message.verdicts.items()}
         return {"task": message.task, "device": message.device, "verdicts": verdicts}
     if isinstance(message, Active):
-        return {"task": message.task, "features": list(message.features), "devices": message.devices}
+        return {
+            "task": message.task,
+            "features": list(message.features),
+            "devices": message.devices,
+        }
     if isinstance(message, Presence):
         return {"device": message.device, "online": message.online}
     body = {
@@ -172,7 +185,11 @@ def _body(message: Message) -> dict[str, Any]:
     }
     if message.classifier is not None:
         c = message.classifier
-        arrays = {"weights": _packed(c.weights), "bias": _packed(c.bias), "centroids": _packed(c.centroids)}
+        arrays = {
+            "weights": _packed(c.weights),
+            "bias": _packed(c.bias),
+            "centroids": _packed(c.centroids),
+        }
         body["classifier"] = {"classes": list(c.classes), **arrays}
     return body
 

@@ -50,7 +50,10 @@ def allowed_sizes(task: Task) -> tuple[int, int]:
 
 def implausible(stage: Stage, n: int, blocks: Sequence[Integers]) -> str | None:
     """Why no honest device can have sent these blocks about n records, or None."""
-    found, expected = tuple(len(block) for block in blocks), tuple(block.size for block in stage.blocks)
+    found, expected = (
+        tuple(len(block) for block in blocks),
+        tuple(block.size for block in stage.blocks),
+    )
     if found != expected:
         return f"blocks of {found} values where {expected} are expected"
     return Plausibility(stage).faults(np.array([n]), np.concatenate(blocks)[None, :]).get(0)
@@ -63,9 +66,13 @@ class Plausibility:
         self._stage = stage
         self._t = math.sqrt(-2.0 * math.log(false_alarm))
         self._z = _quantile(false_alarm / 2)
-        self._z_of_largest = [_quantile(false_alarm / (2 * max(1, block.size))) for block in stage.blocks]
+        self._z_of_largest = [
+            _quantile(false_alarm / (2 * max(1, block.size))) for block in stage.blocks
+        ]
         ends = np.cumsum([block.size for block in stage.blocks]).tolist()
-        self._columns = [slice(end - block.size, end) for block, end in zip(stage.blocks, ends, strict=True)]
+        self._columns = [
+            slice(end - block.size, end) for block, end in zip(stage.blocks, ends, strict=True)
+        ]
 
     def faults(self, n: Integers, rows: Integers) -> dict[int, str]:
         """What is wrong, by row; `rows` are integer vectors in the public layout, `n` their numbers of records."""
@@ -83,7 +90,9 @@ class Plausibility:
         if stage.has_second:
             sd = stage.diagonal.sd + nothing
             found.outside("a second moment", *self._largest(2, diagonal, sd), nothing, N * reach**2)
-            found.outside("the trace of the second moment", *self._total(2, diagonal, sd), nothing, N * C * C)
+            found.outside(
+                "the trace of the second moment", *self._total(2, diagonal, sd), nothing, N * C * C
+            )
         if stage.off_diagonal.size:
             sd, most = stage.off_diagonal.sd + nothing, N * min(reach**2, C * C / 2)
             found.outside("a mixed second moment", *self._largest(3, off_diagonal, sd), -most, most)
@@ -97,9 +106,15 @@ class Plausibility:
 
     # Each of these returns the smallest and the largest value that is tested, and the margin that noise needs.
 
-    def _largest(self, index: int, values: Integers, sd: Numbers) -> tuple[Numbers, Numbers, Numbers]:
+    def _largest(
+        self, index: int, values: Integers, sd: Numbers
+    ) -> tuple[Numbers, Numbers, Numbers]:
         worth = self._stage.blocks[index].worth
-        return values.min(axis=1) * worth, values.max(axis=1) * worth, self._z_of_largest[index] * sd + worth
+        return (
+            values.min(axis=1) * worth,
+            values.max(axis=1) * worth,
+            self._z_of_largest[index] * sd + worth,
+        )
 
     def _norm(self, index: int, values: Integers, sd: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         block, floats = self._stage.blocks[index], values.astype(np.float64)
@@ -119,14 +134,18 @@ class _Faults:
     def __init__(self) -> None:
         self.texts: dict[int, str] = {}
 
-    def outside(self, what: str, low: Numbers, high: Numbers, margin: Numbers, least: Numbers, most: Numbers) -> None:
+    def outside(
+        self, what: str, low: Numbers, high: Numbers, margin: Numbers, least: Numbers, most: Numbers
+    ) -> None:
         """Note the rows whose values, from `low` to `high`, leave `least` to `most` by more than the margin."""
         margin = margin + _SLACK * (np.abs(least) + most + margin)
         least, most = least - margin, most + margin
         bad: NDArray[Any] = (low < least) | (high > most)
         for row in np.flatnonzero(bad).tolist():
             value = high[row] if high[row] > most[row] else low[row]
-            self.texts.setdefault(row, f"{what} is {value:.6g}, outside of [{least[row]:.6g}, {most[row]:.6g}]")
+            self.texts.setdefault(
+                row, f"{what} is {value:.6g}, outside of [{least[row]:.6g}, {most[row]:.6g}]"
+            )
 
 
 def _quantile(tail: float) -> float:

@@ -47,32 +47,49 @@ def _findings(options: argparse.Namespace, delta: float) -> Iterator[Finding]:
         yield suite.agent(options.broken, options.epsilon, delta, options.runs, options.seed)
         return
     if options.mechanism not in MECHANISMS:
-        raise AuditError(f"mechanism {options.mechanism!r}: choose one of {', '.join(MECHANISMS)}, agent")
+        raise AuditError(
+            f"mechanism {options.mechanism!r}: choose one of {', '.join(MECHANISMS)}, agent"
+        )
     for name in PAIRS if options.pair == "all" else [options.pair]:
         if name == "search":
             size = (options.n, options.p, options.truncate)
             yield suite.searched(
-                options.mechanism, options.epsilon, delta, *size, seed, options.samples or SEARCH_SAMPLES
+                options.mechanism,
+                options.epsilon,
+                delta,
+                *size,
+                seed,
+                options.samples or SEARCH_SAMPLES,
             )
             continue
         question = pair(name, options.n, options.p, options.truncate)
         if options.dimension is not None:
             question = replace(question, dimension=options.dimension)
-        yield check(options.mechanism, question, options.epsilon, delta, options.samples or SAMPLES, seed)
+        yield check(
+            options.mechanism, question, options.epsilon, delta, options.samples or SAMPLES, seed
+        )
 
 
 def _of_task(options: argparse.Namespace) -> Finding:
     task = Task.load(options.task)
     if options.data is None:
-        raise AuditError("--task without --data: give the records (CSV) whose neighbours are searched")
+        raise AuditError(
+            "--task without --data: give the records (CSV) whose neighbours are searched"
+        )
     records = subject.read_csv(task, options.data)
     privacy, unit = task.privacy, task.privacy.unit_records
     setting = Setting(task.slicing.count, task.clip.truncate, task.clip.norm, unit)
     law, claimed = subject.law_of_task(task, len(records.X)), (privacy.epsilon, privacy.delta)
-    if privacy.mechanism == "vgm":  # the slice means have half of the budget, the covariance the other
+    if (
+        privacy.mechanism == "vgm"
+    ):  # the slice means have half of the budget, the covariance the other
         claimed = (privacy.epsilon / 2.0, privacy.delta / 2.0)
-    bound, _ = search(law, records, setting, *claimed, options.samples or SEARCH_SAMPLES, options.seed or 0)
-    return Finding(privacy.mechanism, "search", *claimed, bound, f"task {task.name}: {statement(task).reason}")
+    bound, _ = search(
+        law, records, setting, *claimed, options.samples or SEARCH_SAMPLES, options.seed or 0
+    )
+    return Finding(
+        privacy.mechanism, "search", *claimed, bound, f"task {task.name}: {statement(task).reason}"
+    )
 
 
 def _suite(options: argparse.Namespace, delta: float) -> int:
@@ -86,7 +103,9 @@ def _suite(options: argparse.Namespace, delta: float) -> int:
     if options.json:
         print(json.dumps(tables))
     else:
-        print(f"{len(tables)} questions, {wrong} unexpected answers, {time.monotonic() - started:.0f} s")
+        print(
+            f"{len(tables)} questions, {wrong} unexpected answers, {time.monotonic() - started:.0f} s"
+        )
     return 1 if wrong else 0
 
 
@@ -120,14 +139,25 @@ def _panel(what: str, options: argparse.Namespace) -> roc.Panel:
 
 def _print(panel: roc.Panel) -> None:
     most = roc.limit_area(panel.mu)
-    print(f"{panel.title} ({panel.note}); proven: no attack on the agent reaches more than {most:.3f} on average")
+    print(
+        f"{panel.title} ({panel.note}); proven: no attack on the agent reaches more than {most:.3f} on average"
+    )
     for attack in panel.attacks:
         print(f"  AUC {attack.mean:.3f} +- {attack.half_width:.3f}  {attack.name}")
 
 
 def _table(panel: roc.Panel) -> dict[str, Any]:
     attacks = {
-        attack.name: {"auc": attack.mean, "half_width_95": attack.half_width, "repetitions": len(attack.areas)}
+        attack.name: {
+            "auc": attack.mean,
+            "half_width_95": attack.half_width,
+            "repetitions": len(attack.areas),
+        }
         for attack in panel.attacks
     }
-    return {"name": panel.title, "note": panel.note, "limit": roc.limit_area(panel.mu), "attacks": attacks}
+    return {
+        "name": panel.title,
+        "note": panel.note,
+        "limit": roc.limit_area(panel.mu),
+        "attacks": attacks,
+    }

@@ -77,7 +77,11 @@ class Finding:
     def line(self) -> str:
         """For people."""
         found = "infinite" if math.isinf(self.bound.epsilon) else f"{self.bound.epsilon:.4g}"
-        how = "exact" if self.bound.confidence == 1.0 else f"{100 * self.bound.confidence:g}% confidence"
+        how = (
+            "exact"
+            if self.bound.confidence == 1.0
+            else f"{100 * self.bound.confidence:g}% confidence"
+        )
         return (
             f"{self.verdict.upper()}: {self.mechanism} on {self.pair} claims epsilon {self.epsilon:g} at delta "
             f"{self.delta:.3g}; it is at least {found} ({how}, {self.bound.method})"

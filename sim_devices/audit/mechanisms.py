@@ -43,7 +43,15 @@ class Claim:
     def about(cls, pair: Pair, epsilon: float, delta: float) -> Claim:
         """The claim (epsilon, delta) for a mechanism that works with the public numbers of this pair."""
         return cls(
-            epsilon, delta, pair.n, pair.p, pair.slices, pair.truncate, pair.norm, pair.dimension, pair.threshold
+            epsilon,
+            delta,
+            pair.n,
+            pair.p,
+            pair.slices,
+            pair.truncate,
+            pair.norm,
+            pair.dimension,
+            pair.threshold,
         )
 
     def task(self, mechanism: str, **screening: Any) -> Task:
@@ -78,7 +86,9 @@ class Tap(Noise):
         self.sds: list[NDArray[np.float64]] = []
 
     def _bytes(self, count: int) -> bytes:
-        raise AuditError(f"{count} bytes asked for: this mechanism draws noise that the tap cannot describe")
+        raise AuditError(
+            f"{count} bytes asked for: this mechanism draws noise that the tap cannot describe"
+        )
 
     def perturb(self, values: NDArray[np.float64], sd: float, step: int) -> NDArray[np.int64]:
         """Write down the exact integers and the sd of their noise."""
@@ -129,7 +139,11 @@ def two_stages(share: bool) -> Mechanism:
 
     def law(records: Records, claim: Claim) -> Law:
         task = claim.task(
-            "gaussian", records="same" if share else "fresh", final_norm=claim.norm, limit=claim.p, keep=1
+            "gaussian",
+            records="same" if share else "fresh",
+            final_norm=claim.norm,
+            limit=claim.p,
+            keep=1,
         )
         stages = [plan.first_stage(task), plan.final_stage(task, tuple(range(claim.p)))]
         return law_of_stages(task, stages, records)
@@ -169,7 +183,9 @@ def ccmd_votes(records: Records, claim: Claim) -> Law:
     task = claim.task("none")
     stage = plan.first_stage(task)
     moments = learned(task, stage, records)
-    votes = screening.ccmd_votes(moments.sums() * stage.grid, moments.counts(), claim.n, claim.threshold)
+    votes = screening.ccmd_votes(
+        moments.sums() * stage.grid, moments.counts(), claim.n, claim.threshold
+    )
     return Certain(np.packbits(votes).tobytes())
 
 
@@ -184,7 +200,9 @@ def centred(records: Records, claim: Claim) -> Law:
     mean = sums.sum(axis=1) / n
     second = moments.second()
     if second is None:
-        raise AuditError("a centred release needs the second moment; audit a task without screening")
+        raise AuditError(
+            "a centred release needs the second moment; audit a task without screening"
+        )
     away = second - n * np.outer(mean, mean)
     centred_sums = (sums - np.outer(mean, counts)).reshape(-1)
     tap.values = [centred_sums, counts, np.diagonal(away), away[np.triu_indices(claim.p, 1)]]

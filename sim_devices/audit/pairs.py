@@ -67,14 +67,23 @@ def _records(*parts: tuple[int, Matrix, int]) -> Records:
     return Records(X, np.repeat([h for _, _, h in parts], [count for count, _, _ in parts]))
 
 
-def _pair(name: str, first: Records, second: Records, why: str, dimension: int | None = None, R: float = 3.0) -> Pair:
+def _pair(
+    name: str,
+    first: Records,
+    second: Records,
+    why: str,
+    dimension: int | None = None,
+    R: float = 3.0,
+) -> Pair:
     slices = int(max(first.slices.max(), second.slices.max(), 1)) + 1
     return Pair(name, first, second, slices, R, R * math.sqrt(first.X.shape[1]), dimension, why=why)
 
 
 def _corners(n: int, p: int, R: float) -> tuple[Matrix, Matrix]:
     if n < 4 or p < 2 or p % 2:
-        raise AuditError(f"n = {n}, p = {p}: this pair needs at least 4 records and an even number of features")
+        raise AuditError(
+            f"n = {n}, p = {p}: this pair needs at least 4 records and an even number of features"
+        )
     return np.full(p, R), R * np.repeat([1.0, -1.0], p // 2)
 
 
@@ -133,14 +142,30 @@ def one_vote(n: int, p: int, R: float) -> Pair:
     x[:, 0] = [1, 1, 1, 1, 0, -1, -1, -1, -1, 0]
     first = Records(x, np.repeat([0, 1], 5))
     second = first.replaced(4, np.array([1.0, 0.0]), 0)
-    return Pair("ccmd", first, second, 2, 1.0, math.sqrt(2.0), threshold=0.85, why="one record decides a vote")
+    return Pair(
+        "ccmd",
+        first,
+        second,
+        2,
+        1.0,
+        math.sqrt(2.0),
+        threshold=0.85,
+        why="one record decides a vote",
+    )
 
 
 def far_from_mean(n: int, p: int, R: float) -> Pair:
     """centre: one record opposite to all others changes its slice; centred, it is twice as long as the clip."""
     one = np.full(p, R)
     first = _records((n - 1, -one, 0), (1, one, 0))
-    return _pair("centre", first, first.replaced(n - 1, one, 1), "a centred record is longer than the clip", None, R)
+    return _pair(
+        "centre",
+        first,
+        first.replaced(n - 1, one, 1),
+        "a centred record is longer than the clip",
+        None,
+        R,
+    )
 
 
 def opposite(n: int, p: int, R: float) -> Pair:
@@ -148,7 +173,14 @@ def opposite(n: int, p: int, R: float) -> Pair:
     one, _ = _corners(n, p + p % 2, R)
     x = one[:p]
     first = _records((n // 2, np.zeros(p), 0), (n - n // 2 - 1, np.zeros(p), 1), (1, x, 1))
-    return _pair("worst", first, first.replaced(n - 1, -x, 1), "a record on the clip becomes its negative", None, R)
+    return _pair(
+        "worst",
+        first,
+        first.replaced(n - 1, -x, 1),
+        "a record on the clip becomes its negative",
+        None,
+        R,
+    )
 
 
 PAIRS: dict[str, Callable[[int, int, float], Pair]] = {

@@ -59,7 +59,9 @@ def _without_standardising(task: Task) -> Task:
     table["features"] = {"names": list(task.features.names)}
     table["response"] = {"classes": [str(h) for h in range(task.slicing.count)]}
     if "screening" in table and table["screening"]["code"] == "circle":
-        table["screening"]["code"] = "slices"  # the stages carry the code; this task only feeds them
+        table["screening"]["code"] = (
+            "slices"  # the stages carry the code; this task only feeds them
+        )
     return Task.from_table(table)
 
 
@@ -69,19 +71,27 @@ def read_csv(task: Task, path: Path) -> Records:
         with path.open(newline="") as file:
             rows = list(csv.DictReader(file))
     except FileNotFoundError:
-        raise AuditError(f"data file {str(path)!r}: does not exist; give the path of a CSV file") from None
+        raise AuditError(
+            f"data file {str(path)!r}: does not exist; give the path of a CSV file"
+        ) from None
     wanted = [*task.features.names, task.response.name]
     if not rows or (missing := [name for name in wanted if name not in rows[0]]):
         what = f"lacks the columns {missing[:3]}" if rows else "holds no records"
-        raise AuditError(f"data file {str(path)!r}: {what}; the task needs {', '.join(wanted[:4])} ...")
+        raise AuditError(
+            f"data file {str(path)!r}: {what}; the task needs {', '.join(wanted[:4])} ..."
+        )
     try:
         X = np.array([[float(row[name]) for name in task.features.names] for row in rows])
     except ValueError as error:
-        raise AuditError(f"data file {str(path)!r}: {error}; every feature must be a number") from None
+        raise AuditError(
+            f"data file {str(path)!r}: {error}; every feature must be a number"
+        ) from None
     slices = np.array([task.slicing.slice_of(row[task.response.name]) for row in rows], np.int64)
     good = np.isfinite(X).all(axis=1) & (slices != UNKNOWN)
     n = min(int(good.sum()), plan.report_size(task))
     if n < max(2, task.privacy.unit_records):
-        raise AuditError(f"data file {str(path)!r}: only {n} records that the task accepts; give more")
+        raise AuditError(
+            f"data file {str(path)!r}: only {n} records that the task accepts; give more"
+        )
     standard = (X[good][:n] - np.array(task.features.centre)) / np.array(task.features.scale)
     return Records(standard, slices[good][:n])

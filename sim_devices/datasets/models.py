@@ -48,7 +48,9 @@ def active_size(p: int, setting: Setting) -> int:
         raise DataError(f"setting {setting!r}: choose one of {', '.join(get_args(Setting))}")
     size = p if setting == "low" else 5 if p <= 500 else 10
     if not 2 <= size <= p:
-        raise DataError(f"p = {p}: the setting {setting} needs at least {max(2, min(size, 5))} features")
+        raise DataError(
+            f"p = {p}: the setting {setting} needs at least {max(2, min(size, 5))} features"
+        )
     return size
 
 
@@ -75,7 +77,9 @@ def simulate(
     """
     beta = true_basis(model, p, setting, rng) if basis is None else basis
     if beta.shape != (p, dimension(model)):
-        raise DataError(f"basis of shape {beta.shape}: model {model} in {p} features needs {(p, dimension(model))}")
+        raise DataError(
+            f"basis of shape {beta.shape}: model {model} in {p} features needs {(p, dimension(model))}"
+        )
     total = n * (clients or 1)
     X = rng.standard_normal((total, p))
     if model == "V":
@@ -88,7 +92,9 @@ def simulate(
     return (X, y) if clients is None else (X.reshape(clients, n, p), y.reshape(clients, n))
 
 
-def cut_points(model: Model, p: int, setting: Setting, slices: int | None = None) -> tuple[float, ...]:
+def cut_points(
+    model: Model, p: int, setting: Setting, slices: int | None = None
+) -> tuple[float, ...]:
     """Public cut points that give slices of equal probability: quantiles of y under the model, from no data.
 
     For III, IV and V beta is fixed, and so is the law of y. For II it moves a little with the random beta; the cuts are
@@ -100,7 +106,9 @@ def cut_points(model: Model, p: int, setting: Setting, slices: int | None = None
     if count < 2:
         raise DataError(f"slices = {count}: at least 2 are needed")
     quantiles = response_quantiles(model, np.arange(1, count) / count, p, setting)
-    return tuple((np.round(quantiles, 6) + 0.0).tolist())  # + 0.0: no negative zero in a public task
+    return tuple(
+        (np.round(quantiles, 6) + 0.0).tolist()
+    )  # + 0.0: no negative zero in a public task
 
 
 def response_quantiles(model: Model, probabilities: Array, p: int, setting: Setting) -> Array:
@@ -123,11 +131,15 @@ def population(
     rng = np.random.default_rng(seed)
     X, y = simulate(model, n, p, setting, rng, clients=devices + unseen)
     responses = np.where(y > 0.5, "1", "0") if model == "I" else y
-    streams = tuple(DeviceStream(f"client-{k:04d}", X[k], responses[k]) for k in range(devices + unseen))
+    streams = tuple(
+        DeviceStream(f"client-{k:04d}", X[k], responses[k]) for k in range(devices + unseen)
+    )
     features = tuple(f"x{j + 1}" for j in range(p))
     classes = ("0", "1") if model == "I" else ()
     caveat = "simulated: every device draws from the same law, which real devices do not"
-    return Population(f"model-{model}", features, classes, streams[:devices], streams[devices:], (caveat,))
+    return Population(
+        f"model-{model}", features, classes, streams[:devices], streams[devices:], (caveat,)
+    )
 
 
 def _known(model: Model) -> Model:
@@ -184,7 +196,11 @@ def _law(model: Model, p: int, setting: Setting) -> tuple[Array, Array]:
     covariance = beta[active].T @ Sigma @ beta[active]
     z = ndtri((np.arange(4000) + 0.5) / 4000)
     values = 1e-3 * np.sinh(np.linspace(-21.4, 21.4, 2001))
-    cdf = ndtr(values) if model == "V" else np.array([_given_one(model, y, z, covariance).mean() for y in values])
+    cdf = (
+        ndtr(values)
+        if model == "V"
+        else np.array([_given_one(model, y, z, covariance).mean() for y in values])
+    )
     return values, np.asarray(cdf)
 
 

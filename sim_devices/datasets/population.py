@@ -13,7 +13,9 @@ from fsir.errors import FsirError
 
 ACTIVITIES = ("WALKING", "WALKING_UPSTAIRS", "WALKING_DOWNSTAIRS", "SITTING", "STANDING", "LAYING")
 LEVELS = ("active", "sedentary", "lying")
-LEVEL_OF = dict(zip(ACTIVITIES, ("active", "active", "active", "sedentary", "sedentary", "lying"), strict=True))
+LEVEL_OF = dict(
+    zip(ACTIVITIES, ("active", "active", "active", "sedentary", "sedentary", "lying"), strict=True)
+)
 
 
 class DataError(FsirError, ValueError):
@@ -34,16 +36,28 @@ class DeviceStream:
     def __post_init__(self) -> None:
         # The name becomes one level of an MQTT topic.
         if not self.device or set(self.device) & set("/+#\0") or self.device != self.device.strip():
-            raise DataError(f"device name {self.device!r}: a name is not empty and has no '/', '+', '#' or outer space")
+            raise DataError(
+                f"device name {self.device!r}: a name is not empty and has no '/', '+', '#' or outer space"
+            )
         if self.X.ndim != 2 or self.X.dtype != np.float64:
-            raise DataError(f"{self.device}: X has shape {self.X.shape} and type {self.X.dtype}, not n x p of float64")
+            raise DataError(
+                f"{self.device}: X has shape {self.X.shape} and type {self.X.dtype}, not n x p of float64"
+            )
         if self.y.shape != self.X.shape[:1]:
-            raise DataError(f"{self.device}: {len(self.X)} records but responses of shape {self.y.shape}")
+            raise DataError(
+                f"{self.device}: {len(self.X)} records but responses of shape {self.y.shape}"
+            )
         if not np.isfinite(self.X).all():
             row, column = np.argwhere(~np.isfinite(self.X))[0]
-            raise DataError(f"{self.device}: record {row} has {self.X[row, column]} in column {column}: drop it first")
-        if self.y.dtype.kind != "U" and not (self.y.dtype == np.float64 and np.isfinite(self.y).all()):
-            raise DataError(f"{self.device}: responses of type {self.y.dtype} must be labels (str) or finite float64")
+            raise DataError(
+                f"{self.device}: record {row} has {self.X[row, column]} in column {column}: drop it first"
+            )
+        if self.y.dtype.kind != "U" and not (
+            self.y.dtype == np.float64 and np.isfinite(self.y).all()
+        ):
+            raise DataError(
+                f"{self.device}: responses of type {self.y.dtype} must be labels (str) or finite float64"
+            )
 
     def __len__(self) -> int:
         return len(self.X)
@@ -76,12 +90,22 @@ class Population:
         for stream in self.everyone:
             if stream.X.shape[1] != len(self.features):
                 found = stream.X.shape[1]
-                raise DataError(f"{self.name}: {stream.device} has {found} columns for {len(self.features)} features")
+                raise DataError(
+                    f"{self.name}: {stream.device} has {found} columns for {len(self.features)} features"
+                )
             if (stream.y.dtype.kind == "U") != bool(self.classes):
-                expected = f"labels among {self.classes}" if self.classes else "numbers, since there are no classes"
-                raise DataError(f"{self.name}: {stream.device} has responses of type {stream.y.dtype}, not {expected}")
+                expected = (
+                    f"labels among {self.classes}"
+                    if self.classes
+                    else "numbers, since there are no classes"
+                )
+                raise DataError(
+                    f"{self.name}: {stream.device} has responses of type {stream.y.dtype}, not {expected}"
+                )
             if self.classes and (strange := sorted(set(stream.y.tolist()) - set(self.classes))):
-                raise DataError(f"{self.name}: {stream.device} has labels {strange} that are not in {self.classes}")
+                raise DataError(
+                    f"{self.name}: {stream.device} has labels {strange} that are not in {self.classes}"
+                )
 
     @property
     def everyone(self) -> tuple[DeviceStream, ...]:
@@ -91,12 +115,22 @@ class Population:
 def with_levels(population: Population) -> Population:
     """The six activities as three levels: active (on the feet and moving), sedentary (sitting, standing), lying."""
     if strange := set(population.classes) - set(LEVEL_OF):
-        raise DataError(f"{population.name}: {sorted(strange)} are not among the six activities {ACTIVITIES}")
+        raise DataError(
+            f"{population.name}: {sorted(strange)} are not among the six activities {ACTIVITIES}"
+        )
 
     def levels(streams: tuple[DeviceStream, ...]) -> tuple[DeviceStream, ...]:
-        return tuple(replace(stream, y=np.array([LEVEL_OF[label] for label in stream.y])) for stream in streams)
+        return tuple(
+            replace(stream, y=np.array([LEVEL_OF[label] for label in stream.y]))
+            for stream in streams
+        )
 
-    return replace(population, classes=LEVELS, devices=levels(population.devices), unseen=levels(population.unseen))
+    return replace(
+        population,
+        classes=LEVELS,
+        devices=levels(population.devices),
+        unseen=levels(population.unseen),
+    )
 
 
 def with_columns(population: Population, columns: Sequence[int]) -> Population:
@@ -120,4 +154,6 @@ def with_shuffled_responses(population: Population, rng: np.random.Generator) ->
 def _refuse_twins(name: str, what: str, values: tuple[str, ...]) -> None:
     if len(set(values)) != len(values):
         twin = next(value for value in values if values.count(value) > 1)
-        raise DataError(f"{name}: the {what} {twin!r} occurs {values.count(twin)} times; names must be unique")
+        raise DataError(
+            f"{name}: the {what} {twin!r} occurs {values.count(twin)} times; names must be unique"
+        )

@@ -19,7 +19,13 @@ from numpy.typing import NDArray
 from edge_agent.signal.features import FEATURE_NAMES, features, scale
 from edge_agent.signal.track import RATE
 from edge_agent.signal.windows import HOP, WINDOW, separate
-from sim_devices.datasets.population import ACTIVITIES, DataError, DeviceStream, Population, with_levels
+from sim_devices.datasets.population import (
+    ACTIVITIES,
+    DataError,
+    DeviceStream,
+    Population,
+    with_levels,
+)
 
 Array = NDArray[np.float64]
 Rng = np.random.Generator
@@ -27,7 +33,9 @@ Rng = np.random.Generator
 LONGEST_BOUT = 10
 ON_A_SIDE = 0.4
 HARMONICS = np.arange(1, 7)
-CAVEATS = ("invented people: the figures show that the machinery works, not how well real people can be told apart",)
+CAVEATS = (
+    "invented people: the figures show that the machinery works, not how well real people can be told apart",
+)
 
 
 @dataclass(frozen=True)
@@ -85,11 +93,17 @@ def synthetic_har(
     unseen = max(people * 3 // 10, 1) if unseen is None else unseen
     if not 1 <= unseen < people or windows < len(ACTIVITIES):
         least = f"at least one device, one unseen person and {len(ACTIVITIES)} windows"
-        raise DataError(f"{people} people, {unseen} of them unseen, {windows} windows: there must be {least}")
+        raise DataError(
+            f"{people} people, {unseen} of them unseen, {windows} windows: there must be {least}"
+        )
     if strange := sorted(set(names) - set(FEATURE_NAMES)):
-        raise DataError(f"{strange[:3]} are not among the {len(FEATURE_NAMES)} features of this pipeline")
+        raise DataError(
+            f"{strange[:3]} are not among the {len(FEATURE_NAMES)} features of this pipeline"
+        )
     columns = [FEATURE_NAMES.index(name) for name in names]
-    streams = tuple(_stream(k, windows, np.random.default_rng([seed, k]), columns) for k in range(1, people + 1))
+    streams = tuple(
+        _stream(k, windows, np.random.default_rng([seed, k]), columns) for k in range(1, people + 1)
+    )
     devices, others = streams[: people - unseen], streams[people - unseen :]
     population = Population("synthetic-har", names, ACTIVITIES, devices, others, CAVEATS)
     return with_levels(population) if levels else population
@@ -143,7 +157,10 @@ def bout(person: Person, activity: str, samples: int, rng: Rng) -> tuple[Array, 
     gait = GAITS.get(activity)
     if gait is None:
         pitch, sway = POSTURES[activity]
-        pitch, roll = pitch + rng.normal(person.sitting if activity == "SITTING" else 0, 0.07), rng.normal(0, 0.05)
+        pitch, roll = (
+            pitch + rng.normal(person.sitting if activity == "SITTING" else 0, 0.07),
+            rng.normal(0, 0.05),
+        )
         if activity == "LAYING" and rng.random() < ON_A_SIDE:
             pitch, roll = roll, float(rng.choice([-1, 1])) * pitch
         acc, gyro = _fidgets(t, rng)
@@ -153,9 +170,15 @@ def bout(person: Person, activity: str, samples: int, rng: Rng) -> tuple[Array, 
     angle, velocity = _sway(t, sway * person.sway * np.exp(rng.normal(0, 0.3)), rng)
     down = _gravity(pitch + angle[:, 0], roll + angle[:, 1])
     gyro = gyro + np.column_stack([np.zeros(samples), velocity])
-    acc = acc + down + person.tremor * np.sin(2 * np.pi * person.tremor_rate * t[:, None] + rng.uniform(0, 6, 3))
+    acc = (
+        acc
+        + down
+        + person.tremor * np.sin(2 * np.pi * person.tremor_rate * t[:, None] + rng.uniform(0, 6, 3))
+    )
     acc, gyro = acc @ person.worn + person.bias[:3], gyro @ person.worn + person.bias[3:]
-    return acc + rng.normal(0, person.noise[0], acc.shape), gyro + rng.normal(0, person.noise[1], gyro.shape)
+    return acc + rng.normal(0, person.noise[0], acc.shape), gyro + rng.normal(
+        0, person.noise[1], gyro.shape
+    )
 
 
 def _steps(person: Person, gait: Gait, t: Array, rng: Rng) -> tuple[Array, Array]:
@@ -165,11 +188,17 @@ def _steps(person: Person, gait: Gait, t: Array, rng: Rng) -> tuple[Array, Array
     phase = 2 * np.pi * (cadence * t + wander) + rng.uniform(0, 2 * np.pi)
     vigour = person.vigour * gait.vigour * np.exp(rng.normal(0, 0.10, 3))
     turn = person.turn * gait.turn * np.exp(rng.normal(0, 0.12, 3))
-    fade = (np.clip(person.impact * gait.impact * np.exp(rng.normal(0, 0.06)), 0.2, 0.85)) ** (HARMONICS - 1)
+    fade = (np.clip(person.impact * gait.impact * np.exp(rng.normal(0, 0.06)), 0.2, 0.85)) ** (
+        HARMONICS - 1
+    )
     loudness = 1 + 0.12 * np.sin(2 * np.pi * 0.3 * t + rng.uniform(0, 6))
 
     def wave(row: int, slowness: float) -> Array:
-        angles = phase[:, None] * slowness * HARMONICS + person.timing[row] + rng.normal(0, 0.15, len(HARMONICS))
+        angles = (
+            phase[:, None] * slowness * HARMONICS
+            + person.timing[row]
+            + rng.normal(0, 0.15, len(HARMONICS))
+        )
         return np.asarray(loudness * (np.sin(angles) @ fade))
 
     acc = np.column_stack([wave(0, 1.0), wave(1, 0.5), wave(2, 1.0)]) * vigour
@@ -198,7 +227,9 @@ def _fidgets(t: Array, rng: Rng) -> tuple[Array, Array]:
 
 def _gravity(pitch: Array, roll: Array) -> Array:
     """What an accelerometer at rest shows, in body axes up, left, forward."""
-    return np.column_stack([np.cos(pitch) * np.cos(roll), np.cos(pitch) * np.sin(roll), np.sin(pitch)])
+    return np.column_stack(
+        [np.cos(pitch) * np.cos(roll), np.cos(pitch) * np.sin(roll), np.sin(pitch)]
+    )
 
 
 def _rotation(yaw: float, pitch: float, roll: float) -> Array:

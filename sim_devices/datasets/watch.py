@@ -25,13 +25,26 @@ UNSEEN = (8, 9, 10)
 SIGNALS = ("ax", "ay", "az", "wx", "wy", "wz", "a", "w")  # a, w: lengths of the two vectors
 STATISTICS = ("mean", "std", "min", "max", "energy", "change")
 PAIRS = (("ax", "ay"), ("ax", "az"), ("ay", "az"), ("wx", "wy"), ("wx", "wz"), ("wy", "wz"))
-FEATURES = (*(f"{s}-{kind}" for kind in STATISTICS for s in SIGNALS), *(f"corr({a},{b})" for a, b in PAIRS))
+FEATURES = (
+    *(f"{s}-{kind}" for kind in STATISTICS for s in SIGNALS),
+    *(f"corr({a},{b})" for a, b in PAIRS),
+)
 
 # Public centre and scale, from physics and not from the data: at rest a watch feels 1 g; an arm swings at a few rad/s.
-CENTRE = np.array([1.0 if name in ("a-mean", "a-min", "a-max", "a-energy") else 0.0 for name in FEATURES])
-_UNITS = {"mean": (1, 1), "std": (0.5, 1), "min": (1, 2), "max": (1, 2), "energy": (1, 4), "change": (0.1, 0.2)}
+CENTRE = np.array(
+    [1.0 if name in ("a-mean", "a-min", "a-max", "a-energy") else 0.0 for name in FEATURES]
+)
+_UNITS = {
+    "mean": (1, 1),
+    "std": (0.5, 1),
+    "min": (1, 2),
+    "max": (1, 2),
+    "energy": (1, 4),
+    "change": (0.1, 0.2),
+}
 SCALE = np.array(
-    [*(_UNITS[kind][s[0] == "w"] for kind in STATISTICS for s in SIGNALS), *(1 for _ in PAIRS)], dtype=float
+    [*(_UNITS[kind][s[0] == "w"] for kind in STATISTICS for s in SIGNALS), *(1 for _ in PAIRS)],
+    dtype=float,
 )
 
 CAVEATS = (
@@ -49,14 +62,19 @@ def watch(path: Path | None = None) -> Population:
 
     def stream(person: int) -> DeviceStream:
         chosen = [index for index, subject in enumerate(data["subject"]) if subject == person]
-        parts = [window_features(_mirrored(data["X"][index], data["side"][index] == 0)) for index in chosen]
+        parts = [
+            window_features(_mirrored(data["X"][index], data["side"][index] == 0))
+            for index in chosen
+        ]
         labels = [exercises[data["y"][index]] for index in chosen]
         y = np.repeat(np.array(labels), [len(part) for part in parts])
         return DeviceStream(f"person-{person:02d}", np.vstack(parts), y)
 
     people = sorted({int(subject) for subject in data["subject"]})
     devices = tuple(stream(person) for person in people if person not in UNSEEN)
-    return Population("watch", FEATURES, exercises, devices, tuple(stream(person) for person in UNSEEN), CAVEATS)
+    return Population(
+        "watch", FEATURES, exercises, devices, tuple(stream(person) for person in UNSEEN), CAVEATS
+    )
 
 
 def window_features(signal: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -69,7 +87,9 @@ def window_features(signal: NDArray[np.float64]) -> NDArray[np.float64]:
     # A channel that stands still correlates with nothing.
     standard = (windows - mean[:, :, None]) / np.where(std > 0, std, 1.0)[:, :, None]
     pairs = [(SIGNALS.index(a), SIGNALS.index(b)) for a, b in PAIRS]
-    statistics.append(np.column_stack([(standard[:, a] * standard[:, b]).mean(axis=1) for a, b in pairs]))
+    statistics.append(
+        np.column_stack([(standard[:, a] * standard[:, b]).mean(axis=1) for a, b in pairs])
+    )
     return np.hstack(statistics)
 
 
@@ -82,7 +102,9 @@ def _packaged() -> Path:
     # find_spec does not run the package, which would import scikit-learn and more for the sake of one file.
     spec = importlib.util.find_spec("seglearn")
     if spec is None or spec.origin is None:
-        raise DataError("the data set `watch` is part of the package seglearn: pip install 'fsir-edge[sim]'")
+        raise DataError(
+            "the data set `watch` is part of the package seglearn: pip install 'fsir-edge[sim]'"
+        )
     return Path(spec.origin).parent / "data" / "watch_dataset.npy"
 
 
@@ -94,7 +116,9 @@ class _ArraysOnly(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if name not in self.ALLOWED or module not in ("numpy", "numpy.core.multiarray", "_codecs"):
-            raise DataError(f"the watch data name {module}.{name}, which is no part of an array: do not use this file")
+            raise DataError(
+                f"the watch data name {module}.{name}, which is no part of an array: do not use this file"
+            )
         # The old module name still loads, but warns.
         return super().find_class(module.replace("numpy.core", "numpy._core"), name)
 
@@ -104,7 +128,9 @@ def _read(path: Path) -> dict[str, Any]:
         with path.open("rb") as file:
             return _unpickle(file, path)
     except FileNotFoundError:
-        raise DataError(f"{path}: no such file: reinstall the package seglearn, or give another path") from None
+        raise DataError(
+            f"{path}: no such file: reinstall the package seglearn, or give another path"
+        ) from None
 
 
 def _unpickle(file: IO[bytes], path: Path) -> dict[str, Any]:
@@ -113,5 +139,7 @@ def _unpickle(file: IO[bytes], path: Path) -> dict[str, Any]:
     np.lib.format.read_array_header_1_0(file)
     data = _ArraysOnly(file).load().item()
     if missing := {"X", "y", "subject", "side", "y_labels"} - set(data):
-        raise DataError(f"{path}: the entries {sorted(missing)} are missing: reinstall the package seglearn")
+        raise DataError(
+            f"{path}: the entries {sorted(missing)} are missing: reinstall the package seglearn"
+        )
     return dict(data)

@@ -79,7 +79,10 @@ class Broker:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
@@ -91,19 +94,27 @@ class Broker:
     def start(self, kind: str = "auto") -> str:
         """Start a broker and return its URL. `kind`: embedded, mosquitto, auto, or the URL of one that runs already."""
         if self.kind:
-            raise BrokerError(f"this Broker is already in use ({self.kind} at {self.url}): make another one")
+            raise BrokerError(
+                f"this Broker is already in use ({self.kind} at {self.url}): make another one"
+            )
         if "://" in kind:
             parts = urlsplit(kind)
             if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname:
-                raise BrokerError(f"broker {kind!r}: a broker's URL is mqtt://HOST[:PORT] or mqtts://HOST[:PORT]")
+                raise BrokerError(
+                    f"broker {kind!r}: a broker's URL is mqtt://HOST[:PORT] or mqtts://HOST[:PORT]"
+                )
             self.kind, self.url = "url", kind
             return kind
         if kind == "auto":
             kind = "mosquitto" if find_mosquitto() else "embedded"
         if kind not in ("mosquitto", "embedded"):
-            raise BrokerError(f"broker {kind!r}: choose embedded, mosquitto, auto or a URL such as mqtt://host:1883")
+            raise BrokerError(
+                f"broker {kind!r}: choose embedded, mosquitto, auto or a URL such as mqtt://host:1883"
+            )
         if kind == "mosquitto" and find_mosquitto() is None:
-            raise BrokerError("mosquitto was not found on PATH: install it (apt install mosquitto) or choose embedded")
+            raise BrokerError(
+                "mosquitto was not found on PATH: install it (apt install mosquitto) or choose embedded"
+            )
         self.kind = kind
         self._directory = tempfile.TemporaryDirectory(prefix="fsir-broker-")
         for attempt in (1, 2, 3):
@@ -126,7 +137,9 @@ class Broker:
     def restart(self) -> str:
         """Start the child again on the same port, after `kill` or, if it still runs, after a clean stop."""
         if self._directory is None:
-            raise BrokerError("only a broker that was started here can be restarted: call start('mosquitto') first")
+            raise BrokerError(
+                "only a broker that was started here can be restarted: call start('mosquitto') first"
+            )
         self._end(signal.SIGTERM)
         self._launch()
         return self.url
@@ -144,7 +157,9 @@ class Broker:
         if self._directory is None:
             return ""
         with contextlib.suppress(FileNotFoundError):
-            text = (Path(self._directory.name) / "broker.log").read_text(encoding="utf-8", errors="replace")
+            text = (Path(self._directory.name) / "broker.log").read_text(
+                encoding="utf-8", errors="replace"
+            )
             return "\n".join(text.splitlines()[-lines:])
         return ""
 
@@ -161,7 +176,10 @@ class Broker:
         config = directory / "mosquitto.conf"
         # Started by root, mosquitto becomes the user `mosquitto`, who may not write here.
         user = pwd.getpwuid(os.getuid()).pw_name
-        config.write_text(MOSQUITTO_CONFIG.format(port=self._port, directory=directory, user=user), encoding="utf-8")
+        config.write_text(
+            MOSQUITTO_CONFIG.format(port=self._port, directory=directory, user=user),
+            encoding="utf-8",
+        )
         return [find_mosquitto() or "mosquitto", "-c", str(config)]
 
     def _launch(self) -> None:
@@ -185,8 +203,14 @@ class Broker:
                 time.sleep(0.05)
                 continue
             self._end(signal.SIGKILL)
-            what = f"ended with status {ended}" if ended is not None else f"did not answer within {START_SECONDS:.0f} s"
-            raise BrokerError(f"the {self.kind} broker {what} on port {self._port}. Its last words:\n{self.log()}")
+            what = (
+                f"ended with status {ended}"
+                if ended is not None
+                else f"did not answer within {START_SECONDS:.0f} s"
+            )
+            raise BrokerError(
+                f"the {self.kind} broker {what} on port {self._port}. Its last words:\n{self.log()}"
+            )
 
     def _end(self, how: signal.Signals) -> None:
         process, self._process = self._process, None

@@ -44,7 +44,10 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         self._subscribing: set[str | None] = set()
 
     async def _handle_subscription(
-        self, client_session: Session, handler: BrokerProtocolHandler, subscribe_waiter: asyncio.Future[Any]
+        self,
+        client_session: Session,
+        handler: BrokerProtocolHandler,
+        subscribe_waiter: asyncio.Future[Any],
     ) -> None:
         self._subscribing.add(client_session.client_id)
         try:
@@ -63,7 +66,9 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         wanted, granted = subscription
         for topic, retained in self._retained_messages.items():
             if self._matches(topic, wanted):
-                self._send(session, topic, retained.data, min(granted, retained.qos or 0), retain=True)
+                self._send(
+                    session, topic, retained.data, min(granted, retained.qos or 0), retain=True
+                )
 
     async def _publish_session_retained_messages(self, session: Session) -> None:
         # Messages queued for an absent client are new to it, but amqtt flags them as retained, which a receiver may
@@ -72,11 +77,21 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
             queued = session.retained_messages.get_nowait()
             self._send(session, queued.topic, queued.data, queued.qos, retain=False)
 
-    def _send(self, session: Session, topic: str, data: bytes | bytearray, qos: int | None, *, retain: bool) -> None:
+    def _send(
+        self,
+        session: Session,
+        topic: str,
+        data: bytes | bytearray,
+        qos: int | None,
+        *,
+        retain: bool,
+    ) -> None:
         handler = self._get_handler(session)
         if handler is not None:
             # The broker's own queue of tasks holds the reference, and collects the result.
-            self._tasks_queue.append(asyncio.ensure_future(handler.mqtt_publish(topic, data, qos, retain=retain)))
+            self._tasks_queue.append(
+                asyncio.ensure_future(handler.mqtt_publish(topic, data, qos, retain=retain))
+            )
 
 
 async def serve(port: int, *, follow_stdin: bool) -> None:
@@ -101,9 +116,13 @@ async def serve(port: int, *, follow_stdin: bool) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """Command line of the child process that `sim_devices.network.broker` starts; also of use by hand."""
-    parser = argparse.ArgumentParser(prog="python -m sim_devices.network.broker_embedded", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m sim_devices.network.broker_embedded", description=__doc__
+    )
     parser.add_argument("--port", type=int, required=True, help="TCP port on 127.0.0.1")
-    parser.add_argument("--follow-stdin", action="store_true", help="end when standard input is closed")
+    parser.add_argument(
+        "--follow-stdin", action="store_true", help="end when standard input is closed"
+    )
     chosen = parser.parse_args(arguments)
     logging.basicConfig(level=logging.ERROR, format="%(asctime)s %(name)s %(message)s")
     # One descriptor per client: the usual soft limit of 1024 would stop at about a thousand devices.

@@ -72,12 +72,15 @@ def federate(
         debounce = max(0.5, len(population.devices) / 100)
         with _aggregator(task, url, Path(directory), debounce) as daemon:
             devices = [
-                VirtualDevice(stream, _agent_maker(stream, task.name, seed), url) for stream in population.devices
+                VirtualDevice(stream, _agent_maker(stream, task.name, seed), url)
+                for stream in population.devices
             ]
             fleet = Fleet(devices, faults or Faults(), seed)
             observer = _Observer(url, task, fleet)
             try:
-                done = fleet.run(observer.finished, patience, lambda count: progress(count, len(fleet.devices)))
+                done = fleet.run(
+                    observer.finished, patience, lambda count: progress(count, len(fleet.devices))
+                )
             finally:
                 fleet.close()
                 observer.close()
@@ -106,11 +109,20 @@ def _agent_maker(stream: DeviceStream, name: str, seed: int) -> Callable[[], Age
 
 
 @contextmanager
-def _aggregator(task: Task, url: str, directory: Path, debounce: float) -> Iterator[subprocess.Popen[bytes]]:
+def _aggregator(
+    task: Task, url: str, directory: Path, debounce: float
+) -> Iterator[subprocess.Popen[bytes]]:
     """The daemon as users run it, in a process of its own."""
     (directory / "task.toml").write_text(to_toml(task.table()), encoding="utf-8")
     command = [sys.executable, "-m", "aggregator", "serve", "--task", str(directory / "task.toml")]
-    command += ["--broker", url, "--store", f"sqlite:{directory / 'store.db'}", "--debounce", str(debounce)]
+    command += [
+        "--broker",
+        url,
+        "--store",
+        f"sqlite:{directory / 'store.db'}",
+        "--debounce",
+        str(debounce),
+    ]
     with (directory / "aggregator.log").open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
         try:
@@ -133,7 +145,9 @@ class _Observer:
         self.subspace: Subspace | None = None
         self._ask_at = time.monotonic() + 5.0
         if not self._link.open():
-            raise FederationError(f"no broker answers at {url}; start one, or use --broker embedded")
+            raise FederationError(
+                f"no broker answers at {url}; start one, or use --broker embedded"
+            )
 
     def finished(self) -> bool:
         if self._link.socket is not None:
@@ -148,7 +162,9 @@ class _Observer:
         counted = sum(device.agent.phase == Phase.SERVING for device in self._fleet.devices)
         if counted == 0 or (self.subspace is not None and self.subspace.devices >= counted):
             return True
-        if time.monotonic() >= self._ask_at and self._link.ready:  # the message may have been lost on the way
+        if (
+            time.monotonic() >= self._ask_at and self._link.ready
+        ):  # the message may have been lost on the way
             self._ask_at = time.monotonic() + 5.0
             self._link.subscribe()
         return False
@@ -157,13 +173,27 @@ class _Observer:
         self._link.close()
 
 
-def _why(fleet: Fleet, observer: _Observer, daemon: subprocess.Popen[bytes], directory: Path, patience: float) -> str:
+def _why(
+    fleet: Fleet,
+    observer: _Observer,
+    daemon: subprocess.Popen[bytes],
+    directory: Path,
+    patience: float,
+) -> str:
     phases: dict[str, int] = {}
     for device in fleet.devices:
         phases[device.agent.phase] = phases.get(device.agent.phase, 0) + 1
     reason = next((device.agent.reason for device in fleet.devices if device.agent.reason), "")
-    log = (directory / "aggregator.log").read_text(encoding="utf-8", errors="replace").splitlines()[-8:]
+    log = (
+        (directory / "aggregator.log")
+        .read_text(encoding="utf-8", errors="replace")
+        .splitlines()[-8:]
+    )
     counted = 0 if observer.subspace is None else observer.subspace.devices
-    ended = "" if daemon.poll() is None else f"; the aggregator ended with status {daemon.returncode}"
-    lines = [f"the federation did not end within {patience:.0f} s: {counted} counted, devices are {phases}{ended}"]
+    ended = (
+        "" if daemon.poll() is None else f"; the aggregator ended with status {daemon.returncode}"
+    )
+    lines = [
+        f"the federation did not end within {patience:.0f} s: {counted} counted, devices are {phases}{ended}"
+    ]
     return "\n".join([*lines, *([reason] if reason else []), "last words of the aggregator:", *log])

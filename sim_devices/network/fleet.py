@@ -120,7 +120,9 @@ class Fleet:
 
     def __init__(self, devices: Sequence[VirtualDevice], faults: Faults, seed: int) -> None:
         rng = random.Random(seed)
-        self.devices = [device for device in devices if rng.random() >= faults.absent] or list(devices[:1])
+        self.devices = [device for device in devices if rng.random() >= faults.absent] or list(
+            devices[:1]
+        )
         for device in self.devices:
             half = max(1, len(device._stream) // 2)
             device.starts_at = LATE if rng.random() < faults.late else 0.0
@@ -129,7 +131,9 @@ class Fleet:
         self._selector = selectors.DefaultSelector()
         self._watched: dict[VirtualDevice, object] = {}
 
-    def run(self, finished: Callable[[], bool], seconds: float, progress: Callable[[int], None]) -> bool:
+    def run(
+        self, finished: Callable[[], bool], seconds: float, progress: Callable[[int], None]
+    ) -> bool:
         """Drive all devices until `finished`; False if that takes longer than `seconds`."""
         _raise_descriptor_limit()
         start = time.monotonic()

@@ -27,7 +27,10 @@ class Link:
         # 3.1.1, because the embedded broker speaks nothing newer; a persistent session is not needed: all that a device
         # reads is retained, and its outbox repeats what was lost.
         self._client = mqtt.Client(
-            CallbackAPIVersion.VERSION2, client_id=client_id, clean_session=True, protocol=MQTTProtocolVersion.MQTTv311
+            CallbackAPIVersion.VERSION2,
+            client_id=client_id,
+            clean_session=True,
+            protocol=MQTTProtocolVersion.MQTTv311,
         )
         self._client.on_connect = self._on_connect
         self._client.on_subscribe = self._on_subscribe
@@ -80,11 +83,15 @@ class Link:
         self.ready = False
         self._client.disconnect()
 
-    def _on_connect(self, client: mqtt.Client, data: Any, flags: Any, reason: Any, properties: Any) -> None:
+    def _on_connect(
+        self, client: mqtt.Client, data: Any, flags: Any, reason: Any, properties: Any
+    ) -> None:
         if not reason.is_failure:
             client.subscribe(self._topics)
 
-    def _on_subscribe(self, client: mqtt.Client, data: Any, mid: int, reasons: Any, properties: Any) -> None:
+    def _on_subscribe(
+        self, client: mqtt.Client, data: Any, mid: int, reasons: Any, properties: Any
+    ) -> None:
         self.ready = True
 
     def _on_message(self, client: mqtt.Client, data: Any, message: mqtt.MQTTMessage) -> None:

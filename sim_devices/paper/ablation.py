@@ -45,7 +45,9 @@ def classical(stage: Stage, cell: Cell) -> Stage:
     """The same, each with (epsilon, delta) by the classical formula, as the paper does for the slice means."""
     C = stage.norm
     s_M = accounting.classical_sigma(2.0 * C, cell.epsilon, cell.delta)
-    return _with_noise(stage, s_M, accounting.classical_sigma(math.sqrt(2.0) * C * C, cell.epsilon, cell.delta))
+    return _with_noise(
+        stage, s_M, accounting.classical_sigma(math.sqrt(2.0) * C * C, cell.epsilon, cell.delta)
+    )
 
 
 def silent(stage: Stage, cell: Cell) -> Stage:
@@ -91,7 +93,11 @@ def ablation(replications: int, seed: int) -> dict[str, dict[str, float]]:
         wanted = [cell for cell in cells("low") if cell.model == model]
         for replication in range(replications):
             for norm in sorted({variant.norm_per_root for variant in VARIANTS.values()}):
-                some = {name: variant for name, variant in VARIANTS.items() if variant.norm_per_root == norm}
+                some = {
+                    name: variant
+                    for name, variant in VARIANTS.items()
+                    if variant.norm_per_root == norm
+                }
                 _collect(losses, some, wanted, norm, replication, seed)
     return {name: _summary(losses, name) for name in VARIANTS}
 
@@ -102,14 +108,27 @@ def _collect(
 ) -> None:  # fmt: skip
     default = norm == NORM_PER_ROOT
     run = Replication(
-        replication, seed, wanted, Setup(("gaussian", "none") if default else ("gaussian",), norm_per_root=norm)
+        replication,
+        seed,
+        wanted,
+        Setup(("gaussian", "none") if default else ("gaussian",), norm_per_root=norm),
     )
     for cell in wanted:
         stage, exact = first_stage(low_task(cell, cell.epsilon, norm)), run.exact(cell)
-        labels = (MODELS.index(cell.model), replication, round(1000 * cell.epsilon), cell.n, cell.clients)
+        labels = (
+            MODELS.index(cell.model),
+            replication,
+            round(1000 * cell.epsilon),
+            cell.n,
+            cell.clients,
+        )
         for name, variant in some.items():
-            totals = merged_release(variant.noise(stage, cell), exact, cell.clients, stream(seed, 3, *labels))
-            losses[name, cell].append(projection_loss(variant.estimate(merged(totals), run.d), run.beta))
+            totals = merged_release(
+                variant.noise(stage, cell), exact, cell.clients, stream(seed, 3, *labels)
+            )
+            losses[name, cell].append(
+                projection_loss(variant.estimate(merged(totals), run.d), run.beta)
+            )
         if default:
             losses["floor", cell].append(projection_loss(run.basis(cell, "none"), run.beta))
 
@@ -120,5 +139,7 @@ def _summary(losses: dict[tuple[str, Cell], list[float]], name: str) -> dict[str
     return {
         "cells_won": sum(loss < paper[cell, "vgm"].loss for cell, loss in found.items()),
         "mean_loss": round(fmean(found.values()), 4),
-        "median_ratio_to_floor": round(median(loss / fmean(losses["floor", cell]) for cell, loss in found.items()), 3),
+        "median_ratio_to_floor": round(
+            median(loss / fmean(losses["floor", cell]) for cell, loss in found.items()), 3
+        ),
     }

@@ -54,7 +54,10 @@ def printed() -> dict[tuple[Cell, str], Printed]:
     """What the paper prints, by cell and mechanism (iid, vgm)."""
     text = files("sim_devices.paper").joinpath("paper_tables.csv").read_text("utf-8")
     rows = csv.DictReader(text.splitlines())
-    return {(_cell(row), row["mechanism"]): Printed(float(row["loss"]), float(row["se"])) for row in rows}
+    return {
+        (_cell(row), row["mechanism"]): Printed(float(row["loss"]), float(row["se"]))
+        for row in rows
+    }
 
 
 def cells(setting: str) -> list[Cell]:
@@ -64,4 +67,6 @@ def cells(setting: str) -> list[Cell]:
 
 def _cell(row: dict[str, str]) -> Cell:
     model = next(known for known in MODELS if known == row["model"])
-    return Cell(row["setting"], model, float(row["epsilon"]), int(row["p"]), int(row["n"]), int(row["K"]))
+    return Cell(
+        row["setting"], model, float(row["epsilon"]), int(row["p"]), int(row["n"]), int(row["K"])
+    )

@@ -16,9 +16,17 @@ from sim_devices.paper.cells import HIGH_N, HIGH_PS, LOW_P, Cell, ExperimentErro
 
 def add_parsers(subparsers: Any) -> None:
     """Add the commands; each sets `run`, which takes the parsed arguments and returns an exit code."""
-    _add_table(subparsers.add_parser("table", help="one cell of the paper's tables", description=_cell.__doc__))
+    _add_table(
+        subparsers.add_parser(
+            "table", help="one cell of the paper's tables", description=_cell.__doc__
+        )
+    )
     _add_tables(subparsers.add_parser("tables", help="all 560 cells", description=_tables.__doc__))
-    _add_ablation(subparsers.add_parser("ablation", help="what each part contributes", description=_ablation.__doc__))
+    _add_ablation(
+        subparsers.add_parser(
+            "ablation", help="what each part contributes", description=_ablation.__doc__
+        )
+    )
     _add_figures(subparsers.add_parser("figures", help="the figures", description=_figures.__doc__))
 
 
@@ -36,14 +44,22 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("--setting", choices=("low", "high"), default="low")
     parser.add_argument("--model", choices=MODELS, required=True)
-    parser.add_argument("--epsilon", type=float, default=1.0, help="as the paper prints it (it spends it twice)")
+    parser.add_argument(
+        "--epsilon", type=float, default=1.0, help="as the paper prints it (it spends it twice)"
+    )
     parser.add_argument("--n", type=int, default=HIGH_N, help="records per client")
     parser.add_argument("--clients", type=int, default=10, metavar="K")
-    parser.add_argument("--p", type=int, help=f"features: {LOW_P} in low, one of {HIGH_PS} in high dimension")
     parser.add_argument(
-        "--mechanism", choices=("gaussian", "iid", "vgm", "none", "funnel", "votes"), default="gaussian"
+        "--p", type=int, help=f"features: {LOW_P} in low, one of {HIGH_PS} in high dimension"
     )
-    parser.add_argument("--profile", choices=get_args(Profile), default="tables", help="of iid and vgm")
+    parser.add_argument(
+        "--mechanism",
+        choices=("gaussian", "iid", "vgm", "none", "funnel", "votes"),
+        default="gaussian",
+    )
+    parser.add_argument(
+        "--profile", choices=get_args(Profile), default="tables", help="of iid and vgm"
+    )
     parser.add_argument("--reps", type=int, default=40)
     _common(parser, _cell)
 
@@ -54,11 +70,16 @@ def _cell(options: argparse.Namespace) -> int:
 
     p = options.p or (LOW_P if options.setting == "low" else HIGH_PS[0])
     if min(options.reps, options.n, options.clients, p) < 1 or not options.epsilon > 0.0:
-        raise ExperimentError("--reps, --n, --clients and --p must be at least 1, and --epsilon above 0")
+        raise ExperimentError(
+            "--reps, --n, --clients and --p must be at least 1, and --epsilon above 0"
+        )
     cell = Cell(options.setting, options.model, options.epsilon, p, options.n, options.clients)
     mean = run_cell(cell, options.mechanism, options.profile, options.reps, options.seed)
     paper = printed().get((cell, options.mechanism))
-    result: dict[str, Any] = {"loss": round(mean.loss, 4), "standard_error": round(mean.standard_error, 4)}
+    result: dict[str, Any] = {
+        "loss": round(mean.loss, 4),
+        "standard_error": round(mean.standard_error, 4),
+    }
     result["paper"] = None if paper is None else paper.loss
     if options.mechanism in ("gaussian", "funnel", "votes"):
         vgm = printed().get((cell, "vgm"))
@@ -74,11 +95,21 @@ def _cell(options: argparse.Namespace) -> int:
 
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--quick", action="store_true", help="40 replications in low and 10 in high dimension")
-    parser.add_argument("--low", type=int, metavar="R", help="replications in low dimension (default 400)")
-    parser.add_argument("--high", type=int, metavar="R", help="replications in high dimension (default 10)")
-    parser.add_argument("--workers", type=int, default=min(2, os.cpu_count() or 1), help="processes")
-    parser.add_argument("--out", type=Path, default=Path("fsir-tables"), help="folder; a stopped run goes on there")
+    parser.add_argument(
+        "--quick", action="store_true", help="40 replications in low and 10 in high dimension"
+    )
+    parser.add_argument(
+        "--low", type=int, metavar="R", help="replications in low dimension (default 400)"
+    )
+    parser.add_argument(
+        "--high", type=int, metavar="R", help="replications in high dimension (default 10)"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=min(2, os.cpu_count() or 1), help="processes"
+    )
+    parser.add_argument(
+        "--out", type=Path, default=Path("fsir-tables"), help="folder; a stopped run goes on there"
+    )
     _common(parser, _tables)
 
 
@@ -98,7 +129,11 @@ def _tables(options: argparse.Namespace) -> int:
     quiet = nullcontext(lambda done, total: None)
     with bar("tables", "replications") if sys.stderr.isatty() else quiet as advanced:
         results = tables.run(
-            tables.units(replications), options.out / "results.jsonl", options.seed, options.workers, advanced
+            tables.units(replications),
+            options.out / "results.jsonl",
+            options.seed,
+            options.workers,
+            advanced,
         )
     found = summary.means(results)
     (options.out / "tables.csv").write_text(summary.table_csv(found), "utf-8")
@@ -152,7 +187,9 @@ def _figures(options: argparse.Namespace) -> int:
     if options.which in ("clients", "all"):
         result["clients"] = figures.clients(options.reps, options.seed, options.out)
     if options.which in ("flights", "all"):
-        result["flights"] = figures.flights(options.seeds, options.seed, options.epsilon, options.out)
+        result["flights"] = figures.flights(
+            options.seeds, options.seed, options.epsilon, options.out
+        )
     _show(result, options.json)
     return 0
 

@@ -45,7 +45,12 @@ def cost_curve(replications: int, seed: int) -> list[Point]:
 def clients_curve(replications: int, seed: int) -> list[Point]:
     """Model I, up to 200 clients; the covariance has epsilon 3, so that `gaussian` has 4 in all."""
     cells = [Cell("low", "I", 1.0, LOW_P, n, K) for n in CLIENT_SIZES for K in CLIENT_COUNTS]
-    return _curve(cells, Setup(covariance_epsilon=CLIENT_COVARIANCE_EPSILON, as_tabulated=False), replications, seed)
+    return _curve(
+        cells,
+        Setup(covariance_epsilon=CLIENT_COVARIANCE_EPSILON, as_tabulated=False),
+        replications,
+        seed,
+    )
 
 
 def _curve(cells: Sequence[Cell], setup: Setup, replications: int, seed: int) -> list[Point]:
@@ -54,7 +59,9 @@ def _curve(cells: Sequence[Cell], setup: Setup, replications: int, seed: int) ->
         run = Replication(replication, seed, cells, setup)
         for cell in cells:
             for mechanism in MECHANISMS:
-                found[cell, mechanism].append(float(angles(run.basis(cell, mechanism), run.beta).max()))
+                found[cell, mechanism].append(
+                    float(angles(run.basis(cell, mechanism), run.beta).max())
+                )
     return [
         Point(cell.model, mechanism, cell.n, cell.clients, *_spread(values))
         for (cell, mechanism), values in found.items()

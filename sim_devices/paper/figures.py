@@ -29,7 +29,10 @@ def cost(replications: int, seed: int, out: Path) -> dict[str, float]:
     """Privacy cost against n at one client."""
     points = curves.cost_curve(replications, seed)
     _write(out / "cost.csv", points)
-    panels = [(f"model {model}", [point for point in points if point.model == model]) for model in curves.COST_MODELS]
+    panels = [
+        (f"model {model}", [point for point in points if point.model == model])
+        for model in curves.COST_MODELS
+    ]
     _draw(panels, "n", "records of the client", out / "cost.svg")
     return {f"{point.model}_{point.mechanism}_n{point.n}": point.angle for point in points}
 
@@ -38,7 +41,9 @@ def clients(replications: int, seed: int, out: Path) -> dict[str, float]:
     """Angle against the number of clients, model I."""
     points = curves.clients_curve(replications, seed)
     _write(out / "clients.csv", points)
-    panels = [(f"n = {n}", [point for point in points if point.n == n]) for n in curves.CLIENT_SIZES]
+    panels = [
+        (f"n = {n}", [point for point in points if point.n == n]) for n in curves.CLIENT_SIZES
+    ]
     _draw(panels, "clients", "clients", out / "clients.svg")
     return {f"n{point.n}_{point.mechanism}_K{point.clients}": point.angle for point in points}
 
@@ -50,13 +55,21 @@ def flights(seeds: int, seed: int, epsilon: float, out: Path) -> dict[str, Any]:
     found = airline.median_angles(population, designs, range(seeds), epsilon)
     carriers = airline.Carriers(population, designs["rehearsed"], epsilon)
     target = airline.without_privacy(population)
-    directions = {"none": target} | {name: carriers.direction(name, 0) for name in airline.MECHANISMS}
+    directions = {"none": target} | {
+        name: carriers.direction(name, 0) for name in airline.MECHANISMS
+    }
     X, y = airline.standardised(population.devices)
     chosen = np.random.default_rng(seed).permutation(len(y))[:_SHOWN_FLIGHTS]
     figure, axes = _canvas(len(directions))
     for axis, (name, beta) in zip(axes, directions.items(), strict=True):
         turned = beta * np.sign((beta.T @ target).item())  # a direction has no sign
-        axis.scatter(X[chosen] @ turned / np.linalg.norm(turned), y[chosen], s=4, color=_COLOURS[name], alpha=0.6)
+        axis.scatter(
+            X[chosen] @ turned / np.linalg.norm(turned),
+            y[chosen],
+            s=4,
+            color=_COLOURS[name],
+            alpha=0.6,
+        )
         axis.set(title=_LABELS[name], xlabel="first direction")
     axes[0].set_ylabel("arrival delay, minutes")
     _save(figure, out / "flights.png")
@@ -70,11 +83,23 @@ def _draw(panels: Sequence[tuple[str, list[Point]]], across: str, label: str, pa
     figure, axes = _canvas(len(panels))
     for axis, (title, points) in zip(axes, panels, strict=True):
         for mechanism in _COLOURS:
-            line = sorted((p for p in points if p.mechanism == mechanism), key=lambda p: (p.n, p.clients))
+            line = sorted(
+                (p for p in points if p.mechanism == mechanism), key=lambda p: (p.n, p.clients)
+            )
             x = [getattr(point, across) for point in line]
-            axis.plot(x, [point.angle for point in line], color=_COLOURS[mechanism], label=_LABELS[mechanism])
+            axis.plot(
+                x,
+                [point.angle for point in line],
+                color=_COLOURS[mechanism],
+                label=_LABELS[mechanism],
+            )
             axis.fill_between(
-                x, [p.low for p in line], [p.high for p in line], color=_COLOURS[mechanism], alpha=0.12, lw=0
+                x,
+                [p.low for p in line],
+                [p.high for p in line],
+                color=_COLOURS[mechanism],
+                alpha=0.12,
+                lw=0,
             )
         axis.set(title=title, xlabel=label, xscale="log", ylim=(0, 92))
         axis.grid(alpha=0.3)

@@ -38,7 +38,15 @@ from sim_devices.paper import profiles
 from sim_devices.paper.cells import Cell
 from sim_devices.paper.low import client_moments, stream
 from sim_devices.paper.merged_release import ExactMoments, noiseless_basis, released_basis
-from sim_devices.paper.private_screening import FUNNEL, TWO_STAGES, Rows, funnelled, high_task, screened, voted
+from sim_devices.paper.private_screening import (
+    FUNNEL,
+    TWO_STAGES,
+    Rows,
+    funnelled,
+    high_task,
+    screened,
+    voted,
+)
 
 Array = NDArray[np.float64]
 HighMechanism = Literal["gaussian", "funnel", "iid", "vgm", "none", "votes"]
@@ -67,12 +75,18 @@ class HighReplication:
         self._key = (seed, len(MODELS) + MODELS.index(model), replication, p)
         self._clients = max(cell.clients for cell in self.cells)
         self.beta = true_basis(model, p, "high", stream(*self._key, 0))
-        self._statistics: dict[int, tuple[tuple[int, ...], profiles.ClientStatistics, profiles.VgmNoise]] = {}
+        self._statistics: dict[
+            int, tuple[tuple[int, ...], profiles.ClientStatistics, profiles.VgmNoise]
+        ] = {}
         self._collect()
 
     def outcomes(self) -> dict[tuple[Cell, HighMechanism], Outcome]:
         """Every cell and mechanism."""
-        return {(cell, name): self.outcome(cell, name) for cell in self.cells for name in self.mechanisms}
+        return {
+            (cell, name): self.outcome(cell, name)
+            for cell in self.cells
+            for name in self.mechanisms
+        }
 
     def outcome(self, cell: Cell, mechanism: HighMechanism) -> Outcome:
         """One estimate on its active set, and how good both are."""
@@ -92,14 +106,18 @@ class HighReplication:
         recall = sum(j < s for j in active) / s
         return Outcome(projection_loss(embedded, self.beta[seen]), recall, len(active))
 
-    def _private(self, cell: Cell, mechanism: HighMechanism, rng: np.random.Generator) -> tuple[tuple[int, ...], Array]:
+    def _private(
+        self, cell: Cell, mechanism: HighMechanism, rng: np.random.Generator
+    ) -> tuple[tuple[int, ...], Array]:
         rows = self._rows.first(cell.clients)
         ways = {"gaussian": screened, "funnel": funnelled, "votes": voted}
         active = ways[mechanism](rows, cell, rng)
         before = sum(share for _, share in FUNNEL) if mechanism == "funnel" else TWO_STAGES
         task = high_task(cell, before)
         stage = final_stage(task, active)
-        return active, released_basis(stage, rows.moments(task, stage, active), cell.clients, self.d, rng)
+        return active, released_basis(
+            stage, rows.moments(task, stage, active), cell.clients, self.d, rng
+        )
 
     def _noiseless(self, cell: Cell) -> tuple[tuple[int, ...], Array]:
         active = tuple(range(active_size(self.p, "high")))
@@ -109,22 +127,30 @@ class HighReplication:
         ((sums, counts, second),) = client_moments(X, one_hot, [len(X)])
         return active, noiseless_basis(ExactMoments(len(X), sums, counts, second), self.d)
 
-    def _published(self, cell: Cell, mechanism: str, rng: np.random.Generator) -> tuple[tuple[int, ...], Array]:
+    def _published(
+        self, cell: Cell, mechanism: str, rng: np.random.Generator
+    ) -> tuple[tuple[int, ...], Array]:
         if cell.clients not in self._statistics:
             votes = self._votes[: cell.clients].sum(axis=0)
             active = majority(votes, cell.clients)
             if len(active) < self.d:
                 active = tuple(sorted(np.argsort(-votes, kind="stable")[: self.d].tolist()))
             X = self._rows.first(cell.clients).raw(active, everything=True)
-            statistics = profiles.client_statistics(X, self._y[: cell.clients], self._classes, self.profile)
+            statistics = profiles.client_statistics(
+                X, self._y[: cell.clients], self._classes, self.profile
+            )
             self._statistics[cell.clients] = (active, statistics, profiles.VgmNoise(statistics.M))
         active, statistics, noise = self._statistics[cell.clients]
         delta = float(statistics.n) ** -1.1
         if mechanism == "iid":
-            M = profiles.merged_iid(statistics, cell.clients, self.profile, cell.epsilon, delta, rng)
+            M = profiles.merged_iid(
+                statistics, cell.clients, self.profile, cell.epsilon, delta, rng
+            )
         else:
             M = profiles.merged_vgm(statistics, noise, cell.clients, cell.epsilon, delta, rng)
-        Sigma = profiles.merged_covariance(statistics, cell.clients, self.profile, cell.epsilon, delta, rng)
+        Sigma = profiles.merged_covariance(
+            statistics, cell.clients, self.profile, cell.epsilon, delta, rng
+        )
         return active, profiles.subspace(M, Sigma, self.d)
 
     # --- collecting -----------------------------------------------------------------------------------------------
@@ -148,7 +174,9 @@ class HighReplication:
         self._y = np.empty((self._clients, records))
         self._votes = np.zeros((self._clients, self.p), np.int64)
         for k in range(self._clients):
-            X, y = simulate(self.model, records, self.p, "high", stream(*self._key, 1, k), basis=self.beta)
+            X, y = simulate(
+                self.model, records, self.p, "high", stream(*self._key, 1, k), basis=self.beta
+            )
             self._y[k] = y
             if {"iid", "vgm"} & set(self.mechanisms):
                 found, counts = profiles.slice_sums(X[None], y[None], self._classes)

@@ -19,7 +19,14 @@ from fsir.estimate.subspace import projection_loss
 from fsir.privacy.moments import Quantiser
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
-from sim_devices.datasets.models import MODELS, cut_points, dimension, simulate, slice_count, true_basis
+from sim_devices.datasets.models import (
+    MODELS,
+    cut_points,
+    dimension,
+    simulate,
+    slice_count,
+    true_basis,
+)
 from sim_devices.paper import profiles
 from sim_devices.paper.cells import Cell
 from sim_devices.paper.clip import NORM_PER_ROOT, clip_norm
@@ -70,13 +77,19 @@ class PerClient:
         return ExactMoments(self.n * clients, *parts)
 
 
-def client_moments(rows: Array, one_hot: Array, sizes: Sequence[int]) -> list[tuple[Array, Array, Array]]:
+def client_moments(
+    rows: Array, one_hot: Array, sizes: Sequence[int]
+) -> list[tuple[Array, Array, Array]]:
     """Sums, counts and second moment of one client's first records, for each of the increasing sizes."""
     found, start = [], 0
     sums, counts, second = np.zeros(()), np.zeros(()), np.zeros(())
     for n in sizes:
         part, hot = rows[start:n], one_hot[start:n]
-        sums, counts, second = sums + part.T @ hot, counts + np.ones(len(hot)) @ hot, second + part.T @ part
+        sums, counts, second = (
+            sums + part.T @ hot,
+            counts + np.ones(len(hot)) @ hot,
+            second + part.T @ part,
+        )
         found.append((sums, counts, second))
         start = n
     return found
@@ -88,7 +101,9 @@ class Setup:
 
     mechanisms: tuple[Mechanism, ...] = MECHANISMS
     profile: Profile = "tables"
-    covariance_epsilon: float | None = None  # the paper's epsilon for the covariance, where it differs from the cell's
+    covariance_epsilon: float | None = (
+        None  # the paper's epsilon for the covariance, where it differs from the cell's
+    )
     as_tabulated: bool = True  # False: the profile `tables` takes n for what it says
     norm_per_root: float = NORM_PER_ROOT
 
@@ -158,14 +173,26 @@ class Replication:
         mechanisms = set(self.setup.mechanisms)
         for block in range(-(-self._clients // at_once)):
             rng = stream(*self._key, 1, block)
-            X, y = simulate(self.model, records, self.p, "low", rng, basis=self.beta, clients=at_once)
+            X, y = simulate(
+                self.model, records, self.p, "low", rng, basis=self.beta, clients=at_once
+            )
             used = min(at_once, self._clients - block * at_once)
             for n in self._sizes if mechanisms & {"iid", "vgm"} else ():
-                published[n].append(self._client_statistics(X[:used, : self._records(n)], y[:used, : self._records(n)]))
-            for rows, response in zip(X[:used, : self._sizes[-1]], y[:used, : self._sizes[-1]], strict=True):
+                published[n].append(
+                    self._client_statistics(
+                        X[:used, : self._records(n)], y[:used, : self._records(n)]
+                    )
+                )
+            for rows, response in zip(
+                X[:used, : self._sizes[-1]], y[:used, : self._sizes[-1]], strict=True
+            ):
                 one_hot = self._one_hot(response)
                 if "gaussian" in mechanisms:
-                    clipped.append(client_moments(quantiser.clipped(quantiser.truncated(rows)), one_hot, self._sizes))
+                    clipped.append(
+                        client_moments(
+                            quantiser.clipped(quantiser.truncated(rows)), one_hot, self._sizes
+                        )
+                    )
                 if "none" in mechanisms:
                     raw.append(client_moments(rows, one_hot, self._sizes))
         for index, n in enumerate(self._sizes):
@@ -197,5 +224,7 @@ def _per_client(n: int, found: list[tuple[Array, Array, Array]]) -> PerClient:
 
 
 def _stacked(parts: list[ClientStatistics]) -> ClientStatistics:
-    M, Sigma, radius = (np.concatenate([getattr(part, name) for part in parts]) for name in ("M", "Sigma", "radius"))
+    M, Sigma, radius = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("M", "Sigma", "radius")
+    )
     return ClientStatistics(M, Sigma, parts[0].n, radius)

@@ -31,7 +31,9 @@ class ExactMoments:
     second: Array
 
 
-def merged_release(stage: Stage, exact: ExactMoments, devices: int, rng: np.random.Generator) -> Totals:
+def merged_release(
+    stage: Stage, exact: ExactMoments, devices: int, rng: np.random.Generator
+) -> Totals:
     """What the aggregator holds after `devices` reports about records whose exact sums are given."""
     totals = Totals(stage)
     p = stage.p
@@ -45,7 +47,9 @@ def merged_release(stage: Stage, exact: ExactMoments, devices: int, rng: np.rand
         spread = block.sd / block.worth
         # The last rounding, to whole numbers, brings 1/12 of its own.
         variance = devices * (spread**2 + 1.0 / 12.0) - 1.0 / 12.0 if block.sd > 0 else 0.0
-        total += np.rint(value / block.step + np.sqrt(variance) * rng.standard_normal(len(value))).astype(np.int64)
+        total += np.rint(
+            value / block.step + np.sqrt(variance) * rng.standard_normal(len(value))
+        ).astype(np.int64)
     totals.n, totals.devices = exact.n, devices
     return totals
 
@@ -55,7 +59,9 @@ def basis_of(m: Merged, d: int) -> Array:
     return directions(m, whitened(m, covariance(m)), d)
 
 
-def released_basis(stage: Stage, exact: ExactMoments, devices: int, d: int, rng: np.random.Generator) -> Array:
+def released_basis(
+    stage: Stage, exact: ExactMoments, devices: int, d: int, rng: np.random.Generator
+) -> Array:
     """Release and estimate."""
     return basis_of(merged(merged_release(stage, exact, devices, rng)), d)
 
@@ -63,4 +69,7 @@ def released_basis(stage: Stage, exact: ExactMoments, devices: int, d: int, rng:
 def noiseless_basis(exact: ExactMoments, d: int) -> Array:
     """The same estimate from sums without noise, in plain units."""
     n = exact.n
-    return basis_of(centred(exact.sums / n, exact.counts / n, exact.second / n, n, Levels(0.0, 0.0, 0.0, 0.0)), d)
+    return basis_of(
+        centred(exact.sums / n, exact.counts / n, exact.second / n, n, Levels(0.0, 0.0, 0.0, 0.0)),
+        d,
+    )

@@ -21,9 +21,15 @@ from sim_devices.paper.clip import NORM_PER_ROOT, clip_norm
 from sim_devices.paper.merged_release import ExactMoments, merged_release
 
 Array = NDArray[np.float64]
-TRUNCATE = 8.0  # R, beyond any ordinary value; with the 14 bits of the grid it keeps records to 1/2048
+TRUNCATE = (
+    8.0  # R, beyond any ordinary value; with the 14 bits of the grid it keeps records to 1/2048
+)
 LIMIT = 48  # the largest active set that a device agrees to
-FUNNEL = ((256, 0.4), (48, 0.2), (None, 0.15))  # features kept after each report, and its share of mu^2
+FUNNEL = (
+    (256, 0.4),
+    (48, 0.2),
+    (None, 0.15),
+)  # features kept after each report, and its share of mu^2
 TWO_STAGES = 0.5  # share of mu^2 of the first of two reports
 EXPECTED_FALSE = 1.0  # features that the funnel keeps by chance
 
@@ -61,14 +67,18 @@ class Rows:
     """The truncated records that devices keep between reports, and the clipped slice sums of all features."""
 
     n: int
-    kept: NDArray[np.int16]  # clients x records x p, of which the first n count for the private ways
+    kept: NDArray[
+        np.int16
+    ]  # clients x records x p, of which the first n count for the private ways
     slices: NDArray[np.int64]  # clients x n
     sums: Array  # clients x p x H, clipped over all features
     grid: float
 
     def first(self, clients: int) -> Rows:
         """The first clients."""
-        return replace(self, kept=self.kept[:clients], slices=self.slices[:clients], sums=self.sums[:clients])
+        return replace(
+            self, kept=self.kept[:clients], slices=self.slices[:clients], sums=self.sums[:clients]
+        )
 
     @property
     def clients(self) -> int:
@@ -83,7 +93,11 @@ class Rows:
     def moments(self, task: Task, stage: Stage, features: Sequence[int]) -> ExactMoments:
         """Exact merged sums of a stage, for the given of all features, clipped to the stage's norm."""
         H, p = self.sums.shape[2], stage.p
-        sums, counts, second = np.zeros((p, H)), np.zeros(H), np.zeros((p, p) if stage.has_second else ())
+        sums, counts, second = (
+            np.zeros((p, H)),
+            np.zeros(H),
+            np.zeros((p, p) if stage.has_second else ()),
+        )
         if stage.name == SCREENING and p == self.kept.shape[2]:
             sums = self.sums.sum(axis=0)
         else:
@@ -106,7 +120,11 @@ def screened(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...
     totals = merged_release(stage, rows.moments(task, stage, range(cell.p)), rows.clients, rng)
     assert task.screening is not None
     active = select(task.screening, totals)
-    return active if len(active) >= dimension(cell.model) else strongest(slice_matrix(totals), dimension(cell.model))
+    return (
+        active
+        if len(active) >= dimension(cell.model)
+        else strongest(slice_matrix(totals), dimension(cell.model))
+    )
 
 
 def funnelled(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...]:
@@ -116,7 +134,9 @@ def funnelled(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ..
     for keep, share in FUNNEL:
         task = high_task(cell, share, len(features))
         stage = first_stage(task)
-        totals = merged_release(stage, rows.moments(task, stage, features.tolist()), rows.clients, rng)
+        totals = merged_release(
+            stage, rows.moments(task, stage, features.tolist()), rows.clients, rng
+        )
         precision = totals.n**2 / (rows.clients * stage.sums.variance)
         M = (weight * M + precision * slice_matrix(totals)) / (weight + precision)
         weight += precision
@@ -149,10 +169,14 @@ def voted(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...]:
     votes = np.zeros(cell.p, np.int64)
     for sums, slices in zip(rows.sums, rows.slices, strict=True):
         # Counts ride along at full weight where no second moment is released, hence sd / C.
-        counts = np.bincount(slices, minlength=H).astype(np.float64) + sd / stage.norm * rng.standard_normal(H)
+        counts = np.bincount(slices, minlength=H).astype(
+            np.float64
+        ) + sd / stage.norm * rng.standard_normal(H)
         noisy = sums * rows.grid + sd * rng.standard_normal(sums.shape)
         votes += ccmd_votes(noisy, counts, cell.n, threshold).sum(axis=1)
     active = majority(votes, rows.clients)
     if dimension(cell.model) <= len(active) <= LIMIT:
         return active
-    return strongest(votes[:, None].astype(np.float64), max(dimension(cell.model), min(len(active), LIMIT)))
+    return strongest(
+        votes[:, None].astype(np.float64), max(dimension(cell.model), min(len(active), LIMIT))
+    )

@@ -42,7 +42,9 @@ class ClientStatistics:
     radius: Array  # c_R of each client: the largest norm, or 1 where every record was divided by its own
 
 
-def client_statistics(X: Array, y: Array, classes: int, profile: Profile, slices: int = SLICES) -> ClientStatistics:
+def client_statistics(
+    X: Array, y: Array, classes: int, profile: Profile, slices: int = SLICES
+) -> ClientStatistics:
     """Slice means and covariances of centred records; X is clients x n x p. `classes`: 0 for a numeric response."""
     n = X.shape[1]
     # Single precision halves the time, and its rounding is far below every noise here.
@@ -52,7 +54,10 @@ def client_statistics(X: Array, y: Array, classes: int, profile: Profile, slices
     sums, counts = slice_sums(centred, y, classes, slices)
     squares = np.einsum("kij,kij->ki", centred, centred)
     if profile == "tables":
-        scaled, radius = centred / np.maximum(squares, np.float32(1e-30))[:, :, None], np.ones(len(X))
+        scaled, radius = (
+            centred / np.maximum(squares, np.float32(1e-30))[:, :, None],
+            np.ones(len(X)),
+        )
         M = sums / np.maximum(counts, 1.0)[:, :, None]
     else:
         scaled, radius = centred, np.sqrt(squares.max(axis=1).astype(np.float64))
@@ -61,11 +66,15 @@ def client_statistics(X: Array, y: Array, classes: int, profile: Profile, slices
     return ClientStatistics(M.transpose(0, 2, 1), Sigma, n, radius)
 
 
-def slice_sums(X: NDArray[Any], y: Array, classes: int, slices: int = SLICES) -> tuple[Array, Array]:
+def slice_sums(
+    X: NDArray[Any], y: Array, classes: int, slices: int = SLICES
+) -> tuple[Array, Array]:
     """Sums (clients x H x p) and counts of each client's slices, which are quantiles of its own y."""
     clients, n, _ = X.shape
     slices = classes or slices
-    above = np.ones((clients, slices + 1, n), X.dtype)  # at least the lower end of the slice; nothing is in the last
+    above = np.ones(
+        (clients, slices + 1, n), X.dtype
+    )  # at least the lower end of the slice; nothing is in the last
     above[:, -1] = 0.0
     ends = np.zeros((clients, slices + 1))
     ends[:, 0] = n
@@ -81,7 +90,9 @@ def slice_sums(X: NDArray[Any], y: Array, classes: int, slices: int = SLICES) ->
     return sums[:, :-1] - sums[:, 1:], ends[:, :-1] - ends[:, 1:]
 
 
-def iid_variance(profile: Profile, p: int, n: int, slices: int, epsilon: float, delta: float) -> float:
+def iid_variance(
+    profile: Profile, p: int, n: int, slices: int, epsilon: float, delta: float
+) -> float:
     """Variance of the i.i.d. noise on an entry of M."""
     share = n / slices if profile == "tables" else n
     sigma = classical_sigma(2.0 * TRUNCATION * math.sqrt(p) / share, epsilon, delta)
@@ -89,7 +100,12 @@ def iid_variance(profile: Profile, p: int, n: int, slices: int, epsilon: float, 
 
 
 def merged_iid(
-    statistics: ClientStatistics, clients: int, profile: Profile, epsilon: float, delta: float, rng: np.random.Generator
+    statistics: ClientStatistics,
+    clients: int,
+    profile: Profile,
+    epsilon: float,
+    delta: float,
+    rng: np.random.Generator,
 ) -> Array:
     """Mean over the first `clients` of their slice means with i.i.d. noise (the noise of the mean, drawn at once)."""
     M = statistics.M[:clients].mean(axis=0)
@@ -133,13 +149,22 @@ def merged_vgm(
 
 
 def merged_covariance(
-    statistics: ClientStatistics, clients: int, profile: Profile, epsilon: float, delta: float, rng: np.random.Generator
+    statistics: ClientStatistics,
+    clients: int,
+    profile: Profile,
+    epsilon: float,
+    delta: float,
+    rng: np.random.Generator,
 ) -> Array:
     """Mean over the first `clients` of their covariances with the noise of the paper's lemma."""
     Sigma = statistics.Sigma[:clients].mean(axis=0)
     p = len(Sigma)
     share = _COVARIANCE_SHARE if profile == "tables" else 1.0
-    sd = share * lemma_sigma(p, statistics.n, epsilon, delta) * math.sqrt((statistics.radius[:clients] ** 4).sum())
+    sd = (
+        share
+        * lemma_sigma(p, statistics.n, epsilon, delta)
+        * math.sqrt((statistics.radius[:clients] ** 4).sum())
+    )
     A = np.triu(rng.standard_normal((p, p))) * sd / clients
     return np.asarray(Sigma + A + np.triu(A, 1).T)
 

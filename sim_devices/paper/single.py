@@ -14,7 +14,9 @@ from sim_devices.paper.tables import Value
 
 def run_cell(cell: Cell, mechanism: str, profile: Profile, replications: int, seed: int) -> Mean:
     """Mean over replications of one cell and mechanism."""
-    values = [_value(cell, mechanism, profile, replication, seed) for replication in range(replications)]
+    values = [
+        _value(cell, mechanism, profile, replication, seed) for replication in range(replications)
+    ]
     return mean_of(values)
 
 
@@ -23,9 +25,13 @@ def _value(cell: Cell, mechanism: str, profile: Profile, replication: int, seed:
     if cell.setting == "low":
         chosen = next((name for name in get_args(Mechanism) if name == mechanism), None)
         if chosen is None:
-            raise ExperimentError(f"--mechanism {mechanism}: only in high dimension; add --setting high")
+            raise ExperimentError(
+                f"--mechanism {mechanism}: only in high dimension; add --setting high"
+            )
         run = Replication(replication, seed, [cell], Setup((chosen,), profile))
         return Value(*place, run.losses()[cell, chosen])
     way: HighMechanism = next(name for name in get_args(HighMechanism) if name == mechanism)
-    found = HighReplication(cell.model, cell.p, replication, seed, [cell], [way], profile).outcomes()[cell, way]
+    found = HighReplication(
+        cell.model, cell.p, replication, seed, [cell], [way], profile
+    ).outcomes()[cell, way]
     return Value(*place, found.loss, found.recall, found.size)

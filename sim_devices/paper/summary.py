@@ -34,7 +34,9 @@ Means = Mapping[tuple[Cell, str], Mean]
 def means(results: Mapping[Unit, Sequence[Value]]) -> Means:
     """Average over replications."""
     grouped: dict[tuple[Cell, str], list[Value]] = defaultdict(list)
-    for unit in sorted(results, key=lambda unit: (unit.setting, unit.model, unit.p, unit.replication)):
+    for unit in sorted(
+        results, key=lambda unit: (unit.setting, unit.model, unit.p, unit.replication)
+    ):
         for value in results[unit]:
             cell = Cell(unit.setting, unit.model, value.epsilon, unit.p, value.n, value.clients)
             grouped[cell, value.mechanism].append(value)
@@ -47,7 +49,13 @@ def mean_of(values: Sequence[Value]) -> Mean:
     error = stdev(losses) / math.sqrt(len(losses)) if len(losses) > 1 else math.nan
     recalls = [value.recall for value in values if value.recall is not None]
     sizes = [value.size for value in values if value.size is not None]
-    return Mean(fmean(losses), error, len(losses), fmean(recalls) if recalls else None, fmean(sizes) if sizes else None)
+    return Mean(
+        fmean(losses),
+        error,
+        len(losses),
+        fmean(recalls) if recalls else None,
+        fmean(sizes) if sizes else None,
+    )
 
 
 def headline(found: Means) -> dict[str, float | int]:
@@ -61,17 +69,23 @@ def headline(found: Means) -> dict[str, float | int]:
         floor = {cell: found[cell, "none"].loss for cell in there}
         beatable = [cell for cell in there if paper[cell, "vgm"].loss >= ROOM * floor[cell]]
         errors = [
-            abs(found[cell, name].loss / paper[cell, name].loss - 1.0) for cell in there for name in ("iid", "vgm")
+            abs(found[cell, name].loss / paper[cell, name].loss - 1.0)
+            for cell in there
+            for name in ("iid", "vgm")
         ]
         summary |= {
             f"{setting}_cells": len(there),
-            f"{setting}_fewest_replications": min(found[cell, "gaussian"].replications for cell in there),
+            f"{setting}_fewest_replications": min(
+                found[cell, "gaussian"].replications for cell in there
+            ),
             f"{setting}_reproduced_within_20_percent": fmean(error <= CLOSE for error in errors),
             f"{setting}_reproduced_median_error": median(errors),
             f"{setting}_gaussian_beats_paper_vgm": _wins(found, there, "gaussian"),
             f"{setting}_beatable_cells": len(beatable),
             f"{setting}_gaussian_beats_beatable": _wins(found, beatable, "gaussian"),
-            f"{setting}_median_ratio_to_floor": median(found[cell, "gaussian"].loss / floor[cell] for cell in there),
+            f"{setting}_median_ratio_to_floor": median(
+                found[cell, "gaussian"].loss / floor[cell] for cell in there
+            ),
         }
         if setting == "high":
             summary["high_funnel_beats_paper_vgm"] = _wins(found, there, "funnel")
@@ -80,7 +94,9 @@ def headline(found: Means) -> dict[str, float | int]:
                 summary[f"high_K{K}_cells"] = len(some)
                 for name in ("gaussian", "funnel", "votes"):
                     summary[f"high_K{K}_{name}_beats_paper_vgm"] = _wins(found, some, name)
-                    summary[f"high_K{K}_{name}_recall"] = fmean(found[cell, name].recall or 0.0 for cell in some)
+                    summary[f"high_K{K}_{name}_recall"] = fmean(
+                        found[cell, name].recall or 0.0 for cell in some
+                    )
     return {key: round(value, 4) for key, value in summary.items()}
 
 
@@ -97,20 +113,31 @@ def table_csv(found: Means) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     columns = [f"{name}{part}" for name in _LOSSES for part in ("", "_se")]
-    recalls = [f"{name}_{part}" for name in ("vgm", "gaussian", "funnel", "votes") for part in ("recall", "size")]
+    recalls = [
+        f"{name}_{part}"
+        for name in ("vgm", "gaussian", "funnel", "votes")
+        for part in ("recall", "size")
+    ]
     writer.writerow([*_PLACE, "replications", "paper_iid", "paper_vgm", *columns, *recalls])
     for cell in [*cells("low"), *cells("high")]:
         if (cell, "gaussian") not in found:
             continue
         row = [cell.setting, f"{cell.epsilon:g}", cell.model, cell.p, cell.n, cell.clients]
-        row += [found[cell, "gaussian"].replications, *(printed()[cell, name].loss for name in ("iid", "vgm"))]
+        row += [
+            found[cell, "gaussian"].replications,
+            *(printed()[cell, name].loss for name in ("iid", "vgm")),
+        ]
         for name in _LOSSES:
             mean = found.get((cell, name))
             row += ["", ""] if mean is None else [f"{mean.loss:.4f}", f"{mean.standard_error:.4f}"]
         for name in ("vgm", "gaussian", "funnel", "votes"):
             mean = found.get((cell, name))
             known = mean is not None and mean.recall is not None
-            row += [f"{mean.recall:.3f}", f"{mean.size:.1f}"] if mean is not None and known else ["", ""]
+            row += (
+                [f"{mean.recall:.3f}", f"{mean.size:.1f}"]
+                if mean is not None and known
+                else ["", ""]
+            )
         writer.writerow(row)
     return text.getvalue()
 
@@ -133,26 +160,47 @@ I and II, 2 for the others. I.i.d. noise, standard errors, private votes and rec
 
 def table_markdown(found: Means, numbers: Mapping[str, float | int], command: str) -> str:
     """The tables for people, under the command that made them."""
-    listed = "\n".join(["| number | value |", "|---|---|", *(f"| {key} | {value} |" for key, value in numbers.items())])
+    listed = "\n".join(
+        [
+            "| number | value |",
+            "|---|---|",
+            *(f"| {key} | {value} |" for key, value in numbers.items()),
+        ]
+    )
     parts = [_INTRODUCTION.format(command=command, numbers=listed)]
     for setting, size in (("low", "n"), ("high", "p")):
         for epsilon in (1.0, 2.0):
-            some = [cell for cell in cells(setting) if cell.epsilon == epsilon and (cell, "gaussian") in found]
+            some = [
+                cell
+                for cell in cells(setting)
+                if cell.epsilon == epsilon and (cell, "gaussian") in found
+            ]
             if some:
-                parts.append(_markdown(found, some, size, f"{setting} dimension, epsilon = {epsilon:g}"))
+                parts.append(
+                    _markdown(found, some, size, f"{setting} dimension, epsilon = {epsilon:g}")
+                )
     return "\n".join(parts)
 
 
 def _markdown(found: Means, some: Sequence[Cell], size: str, title: str) -> str:
     high = some[0].setting == "high"
     ours = "ours / funnel" if high else "ours"
-    lines = [f"### {title[0].upper()}{title[1:]}", "", f"paper / reproduced / {ours} / no noise", ""]
+    lines = [
+        f"### {title[0].upper()}{title[1:]}",
+        "",
+        f"paper / reproduced / {ours} / no noise",
+        "",
+    ]
     lines += [
         f"| model | {size} | " + " | ".join(f"K = {K}" for K in CLIENTS) + " |",
         "|---" * (2 + len(CLIENTS)) + "|",
     ]
     for model, value in dict.fromkeys((cell.model, getattr(cell, size)) for cell in some):
-        row = {cell.clients: cell for cell in some if (cell.model, getattr(cell, size)) == (model, value)}
+        row = {
+            cell.clients: cell
+            for cell in some
+            if (cell.model, getattr(cell, size)) == (model, value)
+        }
         entries = [_entry(found, row[K]) if K in row else "" for K in CLIENTS]
         lines.append(f"| {model} | {value} | " + " | ".join(entries) + " |")
     return "\n".join([*lines, ""])

@@ -49,7 +49,12 @@ class Value:
 def units(replications: dict[str, int]) -> list[Unit]:
     """Everything to be done, the low-dimensional setting first."""
     low = [Unit("low", model, LOW_P, r) for r in range(replications["low"]) for model in MODELS]
-    high = [Unit("high", model, p, r) for r in range(replications["high"]) for p in HIGH_PS for model in MODELS]
+    high = [
+        Unit("high", model, p, r)
+        for r in range(replications["high"])
+        for p in HIGH_PS
+        for model in MODELS
+    ]
     return low + high
 
 
@@ -58,8 +63,13 @@ def run_unit(unit: Unit, seed: int) -> list[Value]:
     wanted = [cell for cell in cells(unit.setting) if cell.model == unit.model and cell.p == unit.p]
     if unit.setting == "low":
         losses = Replication(unit.replication, seed, wanted, Setup()).losses()
-        return [Value(*_place(cell), mechanism, round(loss, 6)) for (cell, mechanism), loss in losses.items()]
-    outcomes = HighReplication(unit.model, unit.p, unit.replication, seed, wanted, HIGH_MECHANISMS).outcomes()
+        return [
+            Value(*_place(cell), mechanism, round(loss, 6))
+            for (cell, mechanism), loss in losses.items()
+        ]
+    outcomes = HighReplication(
+        unit.model, unit.p, unit.replication, seed, wanted, HIGH_MECHANISMS
+    ).outcomes()
     return [
         Value(*_place(cell), mechanism, round(found.loss, 6), found.recall, found.size)
         for (cell, mechanism), found in outcomes.items()
@@ -80,7 +90,11 @@ def run(
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as file:
         for unit, values in _computed(missing, seed, workers):
-            line = {"seed": seed, "unit": asdict(unit), "values": [list(asdict(value).values()) for value in values]}
+            line = {
+                "seed": seed,
+                "unit": asdict(unit),
+                "values": [list(asdict(value).values()) for value in values],
+            }
             file.write(json.dumps(line) + "\n")
             file.flush()
             done[unit] = values
@@ -114,7 +128,11 @@ def read(path: Path, seed: int) -> Iterator[tuple[Unit, list[Value]]]:
             found, unit = entry["seed"], Unit(**entry["unit"])
             values = [Value(*value) for value in entry["values"]]
         except (json.JSONDecodeError, KeyError, TypeError) as error:
-            raise ExperimentError(f"{path}, line {number}: not a result ({error}); give another --out") from None
+            raise ExperimentError(
+                f"{path}, line {number}: not a result ({error}); give another --out"
+            ) from None
         if found != seed:
-            raise ExperimentError(f"{path} holds results of seed {found}, not {seed}; give another --out")
+            raise ExperimentError(
+                f"{path} holds results of seed {found}, not {seed}; give another --out"
+            )
         yield unit, values

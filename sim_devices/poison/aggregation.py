@@ -55,7 +55,10 @@ class Trimmed(Aggregation):
 
     def __call__(self, rows: Array) -> Array:
         devices = rows.shape[-2]
-        return np.asarray(aggregation.trimmed_sum(rows.swapaxes(-1, -2)) / (devices - 2 * aggregation.cut(devices)))
+        return np.asarray(
+            aggregation.trimmed_sum(rows.swapaxes(-1, -2))
+            / (devices - 2 * aggregation.cut(devices))
+        )
 
     def inflation(self, devices: int) -> float:
         return aggregation.inflation(devices)
@@ -77,4 +80,6 @@ class GroupMedian(Aggregation):
         return math.pi / 2.0
 
 
-AGGREGATIONS: dict[str, Aggregation] = {made.name: made for made in (Plain(), Trimmed(), GroupMedian())}
+AGGREGATIONS: dict[str, Aggregation] = {
+    made.name: made for made in (Plain(), Trimmed(), GroupMedian())
+}

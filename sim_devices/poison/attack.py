@@ -30,7 +30,9 @@ class Admission:
     def __init__(self, stage: Stage, n: int, honest: Array) -> None:
         self._tests, self._n, self.honest = Plausibility(stage), n, np.rint(honest)
         ends = np.cumsum([block.size for block in stage.blocks]).tolist()
-        self.blocks = [slice(end - block.size, end) for block, end in zip(stage.blocks, ends, strict=True)]
+        self.blocks = [
+            slice(end - block.size, end) for block, end in zip(stage.blocks, ends, strict=True)
+        ]
 
     def passes(self, rows: Array) -> NDArray[np.bool_]:
         """Whether each row would be merged."""
@@ -59,8 +61,12 @@ class Admission:
             low, high = high, 2.0 * high
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.passes((row + middle * step)[None])[0] else (low, middle)
-        while low > 0.0 and not self.passes((row + low * step)[None])[0]:  # rounding is not monotone
+            low, high = (
+                (middle, high) if self.passes((row + middle * step)[None])[0] else (low, middle)
+            )
+        while (
+            low > 0.0 and not self.passes((row + low * step)[None])[0]
+        ):  # rounding is not monotone
             low = max(low - 1.0, 0.0)
         return low
 
@@ -69,16 +75,28 @@ class Search:
     """Looks for the report that does most harm when `liars` of the devices send it."""
 
     def __init__(
-        self, draws: Sequence[Draw], liars: int, aggregate: Aggregation, estimate: Estimator, admission: Admission
+        self,
+        draws: Sequence[Draw],
+        liars: int,
+        aggregate: Aggregation,
+        estimate: Estimator,
+        admission: Admission,
     ) -> None:
         self._truth = np.stack([draw.truth for draw in draws])
         self._honest = np.stack([draw.rows[liars:] for draw in draws])
         # Nobody can choose its group: liars sit at random places.
         places = np.random.default_rng(liars)
         self._order = np.stack([places.permutation(len(draw.rows)) for draw in draws])[:, :, None]
-        self._liars, self._aggregate, self._estimate, self._admission = liars, aggregate, estimate, admission
+        self._liars, self._aggregate, self._estimate, self._admission = (
+            liars,
+            aggregate,
+            estimate,
+            admission,
+        )
         # A step of the numerical gradient: a little of what noise leaves in the mean of all devices.
-        self._small = 0.2 * np.maximum(self._honest.std(axis=-2).mean(axis=0), 1.0) / estimate.devices**0.5
+        self._small = (
+            0.2 * np.maximum(self._honest.std(axis=-2).mean(axis=0), 1.0) / estimate.devices**0.5
+        )
 
     def merged(self, report: Array) -> Array:
         """The mean report of all devices in every draw, when the liars send this."""
@@ -94,7 +112,9 @@ class Search:
         """Of the mean loss, by the mean report's coordinates."""
         mean = self.merged(report)[:, None, :]
         steps = np.diag(self._small)
-        up, down = (loss(self._estimate(mean + s * steps), self._truth[:, None]) for s in (1.0, -1.0))
+        up, down = (
+            loss(self._estimate(mean + s * steps), self._truth[:, None]) for s in (1.0, -1.0)
+        )
         return np.asarray(((up - down) / (2.0 * self._small)).mean(axis=0))
 
     def run(self, rng: np.random.Generator, starts: int, rounds: int) -> Array:
@@ -130,10 +150,16 @@ class Search:
         nothing = np.zeros_like(report)
         noise = self._small  # proportional to the noise of each coordinate
         linear = self._admission.extreme(gradient, nothing)  # the extreme of a ball
-        corner = self._admission.extreme(np.sign(gradient) * noise, self._admission.honest)  # of a box
+        corner = self._admission.extreme(
+            np.sign(gradient) * noise, self._admission.honest
+        )  # of a box
         both = linear.copy()
         for block in self._admission.blocks[1:]:
             both[block] = corner[block]
-        made = [part * extreme + (1.0 - part) * report for extreme in (linear, corner, both) for part in _MIXTURES]
+        made = [
+            part * extreme + (1.0 - part) * report
+            for extreme in (linear, corner, both)
+            for part in _MIXTURES
+        ]
         rows = np.rint(np.stack(made))
         yield from rows[self._admission.passes(rows)]

@@ -27,20 +27,50 @@ def add_parsers(subparsers: Any) -> None:
         "poison", help="how far can lying devices turn the subspace?", description=_ABOUT,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )  # fmt: skip
-    parser.add_argument("--model", choices=MODELS, default="III", help="of the data (default %(default)s)")
-    parser.add_argument("--devices", type=int, default=30, metavar="K", help="liars included (default %(default)s)")
-    parser.add_argument("--records", type=int, default=1000, metavar="N", help="of each (default %(default)s)")
-    parser.add_argument("--epsilon", type=float, default=1.0, help="at delta 1e-6 (default %(default)s)")
-    parser.add_argument("--spread", type=float, default=0.0, metavar="SD", help="how far devices are apart (default 0)")
     parser.add_argument(
-        "--lacking", type=float, default=0.0, metavar="SHARE", help="of the slices, on each device (default 0)"
+        "--model", choices=MODELS, default="III", help="of the data (default %(default)s)"
     )
     parser.add_argument(
-        "--liars", type=float, nargs="+", default=_SHARES, metavar="SHARE", help="(default 0.01 0.02 0.05 0.1 0.2)"
+        "--devices", type=int, default=30, metavar="K", help="liars included (default %(default)s)"
+    )
+    parser.add_argument(
+        "--records", type=int, default=1000, metavar="N", help="of each (default %(default)s)"
+    )
+    parser.add_argument(
+        "--epsilon", type=float, default=1.0, help="at delta 1e-6 (default %(default)s)"
+    )
+    parser.add_argument(
+        "--spread",
+        type=float,
+        default=0.0,
+        metavar="SD",
+        help="how far devices are apart (default 0)",
+    )
+    parser.add_argument(
+        "--lacking",
+        type=float,
+        default=0.0,
+        metavar="SHARE",
+        help="of the slices, on each device (default 0)",
+    )
+    parser.add_argument(
+        "--liars",
+        type=float,
+        nargs="+",
+        default=_SHARES,
+        metavar="SHARE",
+        help="(default 0.01 0.02 0.05 0.1 0.2)",
     )
     parser.add_argument("--aggregation", nargs="+", choices=_AGGREGATIONS, default=_AGGREGATIONS)
-    parser.add_argument("--plans", type=int, default=4, help="federations that the liars plan on (default %(default)s)")
-    parser.add_argument("--tries", type=int, default=20, help="federations it is tried on (default %(default)s)")
+    parser.add_argument(
+        "--plans",
+        type=int,
+        default=4,
+        help="federations that the liars plan on (default %(default)s)",
+    )
+    parser.add_argument(
+        "--tries", type=int, default=20, help="federations it is tried on (default %(default)s)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="of everything (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="one JSON object")
     parser.set_defaults(run=run)
@@ -64,7 +94,9 @@ def run(options: argparse.Namespace) -> int:
     measurement = Measurement(setting, options.seed, options.plans, options.tries)
     rows: list[dict[str, Any]] = []
     if not options.json:
-        print(f"model {setting.model}, {setting.devices} devices; a loss of {(2 * setting.d) ** 0.5:.2f} is the worst")
+        print(
+            f"model {setting.model}, {setting.devices} devices; a loss of {(2 * setting.d) ** 0.5:.2f} is the worst"
+        )
         print("aggregation  liars    loss to the truth    turned by", flush=True)
     for cell in measurement.cells(options.aggregation, liars_of(setting.devices, options.liars)):
         rows.append(vars(cell))

@@ -55,7 +55,9 @@ class Measurement:
             rng = np.random.default_rng([self._seed, s.devices, liars])
             plan = Search(self._plans, liars, aggregate, estimate, self._admission)
             report = plan.run(rng, STARTS, ROUNDS)
-            found = estimate(Search(self._tries, liars, aggregate, estimate, self._admission).merged(report))
+            found = estimate(
+                Search(self._tries, liars, aggregate, estimate, self._admission).merged(report)
+            )
         losses, turned = loss(found, truth), angle(found, clean)
         error = float(losses.std(ddof=1) / len(losses) ** 0.5) if len(losses) > 1 else 0.0
         return Cell(aggregate.name, liars, float(losses.mean()), error, float(turned.mean()))

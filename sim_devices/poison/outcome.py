@@ -39,7 +39,9 @@ class Estimator:
         T[..., above, right] = T[..., right, above] = upper
         T[..., np.arange(p), np.arange(p)] = diagonal
         levels = trimmed(levels, T, stage.columns, N, self.inflation)
-        return basis_of(centred(G.reshape(*mean.shape[:-1], p, stage.columns), counts, T, N, levels), self.d)
+        return basis_of(
+            centred(G.reshape(*mean.shape[:-1], p, stage.columns), counts, T, N, levels), self.d
+        )
 
 
 def loss(A: Array, B: Array) -> Array:

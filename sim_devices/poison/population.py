@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from fsir.privacy.moments import Quantiser
 from fsir.privacy.plan import Stage, first_stage
 from fsir.task.task import Task
-from sim_devices.datasets.models import Model, cut_points, dimension, simulate, slice_count, true_basis
+from sim_devices.datasets.models import (
+    Model,
+    cut_points,
+    dimension,
+    simulate,
+    slice_count,
+    true_basis,
+)
 from sim_devices.paper.clip import clip_norm
 
 Array = NDArray[np.float64]
@@ -27,7 +34,9 @@ class Setting:
     epsilon: float = 1.0
     delta: float = 1e-6
     spread: float = 0.0  # every device's records are shifted by its own normal vector of this standard deviation
-    lacking: float = 0.0  # share of the slices from which a device has no records, chosen for each at random
+    lacking: float = (
+        0.0  # share of the slices from which a device has no records, chosen for each at random
+    )
 
     @property
     def d(self) -> int:
@@ -69,7 +78,9 @@ class Population:
         self._cuts = np.array(task.response.cuts)
         blocks = self.stage.blocks
         self._step = np.repeat([block.step for block in blocks], [block.size for block in blocks])
-        self._spread = np.repeat([block.sd / block.worth for block in blocks], [block.size for block in blocks])
+        self._spread = np.repeat(
+            [block.sd / block.worth for block in blocks], [block.size for block in blocks]
+        )
 
     def draw(self, rng: np.random.Generator) -> Draw:
         """Devices that all tell the truth."""
@@ -94,7 +105,9 @@ class Population:
         """The records of one device and their slices."""
         s, H = self.setting, slice_count(self.setting.model)
         lacking = rng.permutation(H)[: int(s.lacking * H)]
-        drawn = s.n if not len(lacking) else 3 * s.n  # at most half of the slices are lacking: enough is left
+        drawn = (
+            s.n if not len(lacking) else 3 * s.n
+        )  # at most half of the slices are lacking: enough is left
         X, y = simulate(s.model, drawn, s.p, "low", rng, basis=truth)
         slices = np.searchsorted(self._cuts, y, side="left")
         there = np.flatnonzero(~np.isin(slices, lacking))[: s.n]

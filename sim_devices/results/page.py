@@ -19,21 +19,28 @@ _STYLE = (
 )
 
 
-def write(path: Path, title: str, facts: Mapping[str, str], panels: Sequence[Panel], notes: Sequence[str]) -> Path:
+def write(
+    path: Path, title: str, facts: Mapping[str, str], panels: Sequence[Panel], notes: Sequence[str]
+) -> Path:
     """Write the page and return its path."""
-    rows = "".join(f"<tr><td>{_text(key)}</td><td>{_text(value)}</td></tr>" for key, value in facts.items())
-    figures = "".join(f"<figure><figcaption>{_text(p.title)}</figcaption>{_svg(p)}</figure>" for p in panels)
+    rows = "".join(
+        f"<tr><td>{_text(key)}</td><td>{_text(value)}</td></tr>" for key, value in facts.items()
+    )
+    figures = "".join(
+        f"<figure><figcaption>{_text(p.title)}</figcaption>{_svg(p)}</figure>" for p in panels
+    )
     legend = "".join(
         f'<i style="background:{COLOURS[h % len(COLOURS)]}"></i>{_text(label)}'
         for h, label in enumerate(panels[0].classes)
     )
     remarks = "".join(f"<li>{_text(note)}</li>" for note in notes)
-    body = (
-        f"<h1>{_text(title)}</h1>{figures}<p>{legend}</p><table>{rows}</table><h2>Read this too</h2><ul>{remarks}</ul>"
-    )
+    body = f"<h1>{_text(title)}</h1>{figures}<p>{legend}</p><table>{rows}</table><h2>Read this too</h2><ul>{remarks}</ul>"
     head = f'<meta charset="utf-8"><title>{_text(title)}</title><style>{_STYLE}</style>'
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>', encoding="utf-8")
+    path.write_text(
+        f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>',
+        encoding="utf-8",
+    )
     return path
 
 
@@ -54,7 +61,9 @@ def _svg(panel: Panel) -> str:
     xs, ys = np.concatenate([g[2] for g in groups]), np.concatenate([g[3] for g in groups])
     parts = [f'<svg width="{_SIZE}" height="{_SIZE}" role="img" aria-label="{_text(panel.title)}">']
     for h, label, x, y in groups:
-        parts.append(f'<g fill="{COLOURS[h % len(COLOURS)]}" fill-opacity="0.55"><title>{_text(label)}</title>')
+        parts.append(
+            f'<g fill="{COLOURS[h % len(COLOURS)]}" fill-opacity="0.55"><title>{_text(label)}</title>'
+        )
         points = zip(_scaled(x, xs), _SIZE - _scaled(y, ys), strict=True)
         parts.extend(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.6"/>' for a, b in points)
         parts.append("</g>")

@@ -34,7 +34,9 @@ def draw(panels: Sequence[Panel], path: Path, title: str, response_name: str = "
     from matplotlib import pyplot as plt
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure, axes = plt.subplots(1, len(panels), figsize=(max(6.0, 1.0 + 4.2 * len(panels)), 4.6), squeeze=False)
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(max(6.0, 1.0 + 4.2 * len(panels)), 4.6), squeeze=False
+    )
     for axis, panel in zip(axes[0], panels, strict=True):
         _draw_panel(axis, panel, response_name)
     if panels[0].classes:
@@ -53,7 +55,12 @@ def _draw_panel(axis: Any, panel: Panel, response_name: str) -> None:
     if not panel.classes:  # a number: against the first direction
         keep = thinned(len(panel.Z), MOST_POINTS * 2)
         axis.scatter(
-            panel.Z[keep, 0], panel.response[keep].astype(float), s=7, alpha=0.5, color=COLOURS[0], linewidths=0
+            panel.Z[keep, 0],
+            panel.response[keep].astype(float),
+            s=7,
+            alpha=0.5,
+            color=COLOURS[0],
+            linewidths=0,
         )
         axis.set_ylabel(response_name)
         return
@@ -76,4 +83,8 @@ def coordinates(Z: NDArray[np.float64], h: int) -> tuple[NDArray[np.float64], ND
 
 def thinned(count: int, most: int) -> NDArray[np.int64]:
     """At most `most` indices, evenly spread."""
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64)) if count else np.empty(0, np.int64)
+    return (
+        np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
+        if count
+        else np.empty(0, np.int64)
+    )

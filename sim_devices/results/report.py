@@ -41,7 +41,9 @@ class Result:
     def title(self) -> str:
         """Mechanism, budget and result in one line."""
         task = self.outcome.task
-        budget = "no noise" if task.privacy.mechanism == "none" else f"epsilon {task.privacy.epsilon:g}"
+        budget = (
+            "no noise" if task.privacy.mechanism == "none" else f"epsilon {task.privacy.epsilon:g}"
+        )
         score = "" if self.accuracy is None else f", {100 * self.accuracy:.1f}% right"
         mark = "" if statement(task).proven else " (not private)"
         return f"{task.privacy.mechanism}{mark}, {budget}{score}"
@@ -81,8 +83,14 @@ class Result:
 def evaluate(outcome: Outcome, scenario: Scenario, with_controls: bool) -> Result:
     """Test a subspace on those who took no part."""
     population, task = scenario.population, outcome.task
-    scored = accuracy(task, outcome.subspace, population.unseen) if population.classes and population.unseen else None
-    loss = None if scenario.truth is None else projection_loss(outcome.subspace.basis, scenario.truth)
+    scored = (
+        accuracy(task, outcome.subspace, population.unseen)
+        if population.classes and population.unseen
+        else None
+    )
+    loss = (
+        None if scenario.truth is None else projection_loss(outcome.subspace.basis, scenario.truth)
+    )
     beside = {}
     if with_controls and scored is not None:
         from sim_devices.scenarios.evaluation import controls
@@ -112,7 +120,9 @@ def facts(result: Result) -> dict[str, str]:
         "how sure": f"expected error {s.expected_error:.3f} (0 is perfect, {np.sqrt(2 * s.dimension):.2f} is nothing)",
     }
     if o.cuts or o.crashes:
-        lines["on the way"] = f"{o.cuts} connections lost, {o.crashes} devices crashed and came back"
+        lines["on the way"] = (
+            f"{o.cuts} connections lost, {o.crashes} devices crashed and came back"
+        )
     if result.accuracy is not None:
         people = len(result.scenario.population.unseen)
         lines["accuracy"] = f"{100 * result.accuracy:.1f}% on {people} people who took no part"
@@ -122,7 +132,9 @@ def facts(result: Result) -> dict[str, str]:
             if s.dimension == result.scenario.truth.shape[1]
             else None
         )
-        lines["true error"] = f"{result.loss:.3f}" + ("" if worst is None else f", largest angle {worst:.1f} degrees")
+        lines["true error"] = f"{result.loss:.3f}" + (
+            "" if worst is None else f", largest angle {worst:.1f} degrees"
+        )
     for name, value in result.controls.items():
         lines[f"control: {name}"] = f"{100 * value:.1f}%"
     return lines
@@ -151,7 +163,9 @@ def show(results: list[Result], beside: list[Result], png: Path, html: Path) -> 
     for result in results:
         print(f"\n{result.title}")
         for name, value in facts(result).items():
-            print(f"  {name:<42} {value}" if name.startswith("control") else f"  {name:<16} {value}")
+            print(
+                f"  {name:<42} {value}" if name.startswith("control") else f"  {name:<16} {value}"
+            )
     for caveat in results[0].scenario.population.caveats:
         print(f"  note: {caveat}")
     for other in beside:

@@ -27,7 +27,9 @@ def columns(task: Task, subspace: Subspace) -> list[int]:
     return [index[name] for name in subspace.features]
 
 
-def projected(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -> NDArray[np.float64]:
+def projected(
+    task: Task, subspace: Subspace, streams: Sequence[DeviceStream]
+) -> NDArray[np.float64]:
     """All records of these people on the estimated directions."""
     X = np.concatenate([stream.X for stream in streams])
     return Projector(task, subspace).project(X[:, columns(task, subspace)])
@@ -54,7 +56,13 @@ def without_network(task: Task, streams: Sequence[DeviceStream], seed: int = 0) 
 
 
 def _merged(
-    task: Task, streams: Sequence[DeviceStream], n: int, features: tuple[int, ...], seed: int, *, final: bool = False
+    task: Task,
+    streams: Sequence[DeviceStream],
+    n: int,
+    features: tuple[int, ...],
+    seed: int,
+    *,
+    final: bool = False,
 ) -> Totals:
     stage = final_stage(task, features) if final else first_stage(task)
     totals, rows = Totals(stage), []
@@ -66,19 +74,34 @@ def _merged(
             rows.append(np.concatenate(released.blocks))
         else:
             totals.add(released)
-    return trimmed_totals(stage, trimmed_sum(np.stack(rows, axis=1)), len(rows), n * len(rows)) if rows else totals
+    return (
+        trimmed_totals(stage, trimmed_sum(np.stack(rows, axis=1)), len(rows), n * len(rows))
+        if rows
+        else totals
+    )
 
 
 def controls(
-    task: Task, devices: Sequence[DeviceStream], volunteer: DeviceStream | None, unseen: Sequence[DeviceStream]
+    task: Task,
+    devices: Sequence[DeviceStream],
+    volunteer: DeviceStream | None,
+    unseen: Sequence[DeviceStream],
 ) -> dict[str, float]:
     """Accuracies that put a result into perspective: by guessing, from the volunteer alone, and without noise."""
     labels, counts = np.unique(np.concatenate([stream.y for stream in devices]), return_counts=True)
     commonest = labels[counts.argmax()]
-    found = {"always the commonest class": float(np.mean(np.concatenate([stream.y == commonest for stream in unseen])))}
+    found = {
+        "always the commonest class": float(
+            np.mean(np.concatenate([stream.y == commonest for stream in unseen]))
+        )
+    }
     plain = replace(task, privacy=replace(task.privacy, mechanism="none"))
     if volunteer is not None:
         alone = replace(plain, report=replace(plain.report, records=len(volunteer)))
-        found["the volunteer alone, no reports"] = accuracy(alone, without_network(alone, [volunteer]), unseen)
-    found["the same devices without noise"] = accuracy(plain, without_network(plain, devices), unseen)
+        found["the volunteer alone, no reports"] = accuracy(
+            alone, without_network(alone, [volunteer]), unseen
+        )
+    found["the same devices without noise"] = accuracy(
+        plain, without_network(plain, devices), unseen
+    )
     return found

@@ -37,7 +37,9 @@ def data_directory() -> Path:
     return Path(os.environ.get("FSIR_DATA", "../shared/data"))
 
 
-def activities(population: Population, volunteer: str | None, chosen: int = 0, norm: float = 5.0) -> Scenario:
+def activities(
+    population: Population, volunteer: str | None, chosen: int = 0, norm: float = 5.0
+) -> Scenario:
     """People with a phone at the waist, features scaled to about [-1, 1].
 
     chosen: so many features are taken from the volunteer's public records, as by `fsir-aggregator task new --keep`. If
@@ -73,13 +75,19 @@ def activities(population: Population, volunteer: str | None, chosen: int = 0, n
 def _from_public_sample(population: Population, volunteer: str | None, chosen: int) -> Scenario:
     """One report, about features that tell the volunteer's classes apart: what `fsir-aggregator task new` writes."""
     if volunteer is None:
-        raise DataError(f"--choose {chosen}: features are chosen from a volunteer's records; name one with --volunteer")
+        raise DataError(
+            f"--choose {chosen}: features are chosen from a volunteer's records; name one with --volunteer"
+        )
     rest, person = with_volunteer(population, volunteer)
-    columns = sorted(forward_selection(person.X, Slicing(population.classes).slices_of(person.y), chosen))
+    columns = sorted(
+        forward_selection(person.X, Slicing(population.classes).slices_of(person.y), chosen)
+    )
     rest, person = with_columns(rest, columns), person.with_columns(columns)
     found = standard(person.X)
     norm = min(found.norm, TRUNCATE * math.sqrt(len(columns)))
-    geometry = Geometry(found.centre, found.scale, truncate=TRUNCATE, norm=norm, response="activity")
+    geometry = Geometry(
+        found.centre, found.scale, truncate=TRUNCATE, norm=norm, response="activity"
+    )
     note = f"{volunteer}'s records chose the features; how many, and the allowance for strangers, were tuned on HAPT"
     return Scenario(replace(rest, caveats=(*rest.caveats, note)), geometry, person)
 
@@ -106,14 +114,18 @@ def synthetic_har(
 
     unseen = max(3, devices * 3 // 7)
     people = devices + unseen + (volunteer is not None)
-    return activities(generate(people, windows, seed, unseen=unseen, levels=levels), volunteer, chosen)
+    return activities(
+        generate(people, windows, seed, unseen=unseen, levels=levels), volunteer, chosen
+    )
 
 
 def watch(path: Path | None) -> Scenario:
     """Shoulder exercises with a smartwatch."""
     population = watch_data.watch(path)
     p = len(population.features)
-    geometry = Geometry(watch_data.CENTRE, watch_data.SCALE, truncate=3.0, norm=math.sqrt(p), response="exercise")
+    geometry = Geometry(
+        watch_data.CENTRE, watch_data.SCALE, truncate=3.0, norm=math.sqrt(p), response="exercise"
+    )
     return Scenario(population, geometry)
 
 

@@ -64,7 +64,11 @@ def build(population: Population, geometry: Geometry, setting: Setting) -> Task:
         },
         "report": {"records": n},
     }
-    table["response"] |= {"classes": list(population.classes)} if population.classes else {"cuts": list(geometry.cuts)}
+    table["response"] |= (
+        {"classes": list(population.classes)}
+        if population.classes
+        else {"cuts": list(geometry.cuts)}
+    )
     if geometry.keep:
         columns = len(population.classes) - (geometry.code == "simplex")
         table["screening"] = {
@@ -91,11 +95,15 @@ def with_volunteer(population: Population, name: str) -> tuple[Population, Devic
             rest = tuple(other for other in population.devices if other.device != name)
             note = f"{name} volunteered: that person's records are public and took no part"
             return replace(population, devices=rest, caveats=(*population.caveats, note)), stream
-    raise DataError(f"volunteer {name!r}: not a device; there are {', '.join(s.device for s in population.devices)}")
+    raise DataError(
+        f"volunteer {name!r}: not a device; there are {', '.join(s.device for s in population.devices)}"
+    )
 
 
 def volunteer_centre(volunteer: DeviceStream) -> NDArray[np.float64]:
     """The mean of the volunteer's classes, each counting the same, so that it does not depend on the person's day."""
     labels = sorted(set(volunteer.y.tolist()))
-    centre: NDArray[np.float64] = np.mean([volunteer.X[volunteer.y == label].mean(axis=0) for label in labels], axis=0)
+    centre: NDArray[np.float64] = np.mean(
+        [volunteer.X[volunteer.y == label].mean(axis=0) for label in labels], axis=0
+    )
     return centre

@@ -47,7 +47,9 @@ def wait_for(condition: Callable[[], Any], what: str) -> None:
 class Serving:
     """A daemon in a thread, for the length of a `with` block."""
 
-    def __init__(self, url: str, store: Path, task: Task, *, connect: bool = True, **options: Any) -> None:
+    def __init__(
+        self, url: str, store: Path, task: Task, *, connect: bool = True, **options: Any
+    ) -> None:
         broker = Broker.parse(url, ca=options.pop("ca", None))
         self._make = lambda: Daemon(
             Aggregator(SqliteStore(store), [task], debounce=0.1),
@@ -87,7 +89,10 @@ class Serving:
         return dict(self.daemon.aggregator.verdicts)
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         if self.daemon is not None:
             self.daemon.stop()
@@ -102,10 +107,15 @@ class Devices:
         self.task = task
         self.answers: dict[str, messages.Receipt] = {}
         self.retained: dict[str, bytes] = {}
-        self._client = mqtt.Client(CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv311)
+        self._client = mqtt.Client(
+            CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv311
+        )
         self._client.on_message = self._on_message
         self._client.on_connect = lambda client, *_: client.subscribe(
-            [(messages.topic(task.name, kind), 1) for kind in ("receipt/+", "subspace", "active", "task")]
+            [
+                (messages.topic(task.name, kind), 1)
+                for kind in ("receipt/+", "subspace", "active", "task")
+            ]
         )
         self._client.reconnect_delay_set(0.1, 0.5)
         if ca is not None:
@@ -124,18 +134,28 @@ class Devices:
 
     def send(self, reports: dict[str, bytes]) -> None:
         """Publish at QoS 1, and wait until the broker has it all."""
-        sent = [self._client.publish(messages.topic(self.task.name, "report", d), raw, 1) for d, raw in reports.items()]
+        sent = [
+            self._client.publish(messages.topic(self.task.name, "report", d), raw, 1)
+            for d, raw in reports.items()
+        ]
         for info in sent:
             info.wait_for_publish(PATIENCE)
 
     def wait(self, reports: dict[str, bytes]) -> None:
         """Until every one of these reports has been answered."""
-        wait_for(lambda: all(self.answered(device, raw) for device, raw in reports.items()), "all receipts")
+        wait_for(
+            lambda: all(self.answered(device, raw) for device, raw in reports.items()),
+            "all receipts",
+        )
 
     def answered(self, device: str, raw: bytes) -> str:
         """`counted`, `duplicate`, `refused`, or nothing yet."""
         receipt, mine = self.answers.get(device), messages.report_id(raw)
-        found = [] if receipt is None else [v.status for v in receipt.verdicts.values() if v.report == mine]
+        found = (
+            []
+            if receipt is None
+            else [v.status for v in receipt.verdicts.values() if v.report == mine]
+        )
         return found[0] if found else ""
 
     def close(self) -> None:
@@ -155,7 +175,9 @@ def plain_mosquitto(config: str = "") -> Iterator[str]:
         path = Path(folder) / "mosquitto.conf"
         path.write_text(f"listener {port} 127.0.0.1\n{config or 'allow_anonymous true'}\n")
         os.chmod(folder, 0o755)
-        process = subprocess.Popen([program, "-c", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            [program, "-c", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         try:
             wait_for(lambda: _listens(port), "mosquitto")
             yield f"mqtt://127.0.0.1:{port}"
@@ -171,7 +193,9 @@ def _listens(port: int) -> bool:
 
 
 @contextlib.contextmanager
-def start_doomed(url: str, store: Path, task: Task, point: str) -> Iterator[subprocess.Popen[bytes]]:
+def start_doomed(
+    url: str, store: Path, task: Task, point: str
+) -> Iterator[subprocess.Popen[bytes]]:
     """A daemon process that dies by SIGKILL when it reaches the named point, or at the end of the block."""
     file = store.with_suffix(".toml")
     file.write_text(to_toml(task.table()))

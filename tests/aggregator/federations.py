@@ -15,7 +15,9 @@ from fsir.task.task import Task
 from fsir.wire import messages
 
 
-def make_task(p: int = 4, classes: int = 3, records: int = 200, name: str = "test", **sections: Any) -> Task:
+def make_task(
+    p: int = 4, classes: int = 3, records: int = 200, name: str = "test", **sections: Any
+) -> Task:
     """A small task; `sections` replace or add tables."""
     table = {
         "name": name,
@@ -30,7 +32,14 @@ def make_task(p: int = 4, classes: int = 3, records: int = 200, name: str = "tes
 
 def screening_task(method: str = "dense", quorum: int = 3, p: int = 8, **more: Any) -> Task:
     """A task with two stages."""
-    rule = {"method": method, "quorum": quorum, "keep": 1, "limit": 4, "final_norm_factor": 1.2, "records": "fresh"}
+    rule = {
+        "method": method,
+        "quorum": quorum,
+        "keep": 1,
+        "limit": 4,
+        "final_norm_factor": 1.2,
+        "records": "fresh",
+    }
     if method == "votes":
         rule |= {"threshold": 0.3}
     return make_task(p, screening=rule | more, name="screened")
@@ -44,7 +53,9 @@ def release_of(task: Task, stage: Stage, seed: int, n: int | None = None) -> Any
     X = rng.normal(size=(n, task.p))
     X[np.arange(n), slices % task.p] += 2.0
     moments = Moments(task, stage)
-    labels = np.array(task.slicing.labels)[slices] if task.response.classes else slices.astype(float)
+    labels = (
+        np.array(task.slicing.labels)[slices] if task.response.classes else slices.astype(float)
+    )
     moments.learn_many(X[:, list(stage.features)], labels)
     return release(moments, SeededNoise(seed, stage.name))
 
@@ -53,7 +64,12 @@ def report(task: Task, device: str, seed: int, stage: Stage | None = None, **cha
     """The bytes of an honest report; `changes` replace fields of the message."""
     stage = first_stage(task) if stage is None else stage
     released = release_of(task, stage, seed)
-    body: dict[str, Any] = {"task": task.digest, "device": device, "stage": stage.name, "n": released.n}
+    body: dict[str, Any] = {
+        "task": task.digest,
+        "device": device,
+        "stage": stage.name,
+        "n": released.n,
+    }
     if stage.name == SCREENING and task.screening is not None and task.screening.method == "votes":
         body["votes"] = screening.private_votes(released, Totals(stage), task.screening.threshold)
     else:

@@ -78,7 +78,10 @@ def test_refused(capsys: pytest.CaptureFixture[str], store: str) -> None:
     found = json.loads(run(capsys, "refused", "--store", store, "--json"))
     assert found["counts"] == {"malformed": 1}
     assert (found["newest"][0]["device"], found["newest"][0]["bytes"]) == ("d9", 7)
-    assert json.loads(run(capsys, "refused", "--store", store, "--limit", "0", "--json"))["newest"] == []
+    assert (
+        json.loads(run(capsys, "refused", "--store", store, "--limit", "0", "--json"))["newest"]
+        == []
+    )
 
 
 def test_devices(capsys: pytest.CaptureFixture[str], store: str) -> None:
@@ -100,7 +103,9 @@ def test_withdraw(capsys: pytest.CaptureFixture[str], store: str) -> None:
     assert plain["stages"]["final"] == {"devices": 3, "records": 180, "recount": True}
 
 
-def test_subspace_in_three_formats(capsys: pytest.CaptureFixture[str], store: str, tmp_path: Path) -> None:
+def test_subspace_in_three_formats(
+    capsys: pytest.CaptureFixture[str], store: str, tmp_path: Path
+) -> None:
     asked = ["subspace", "--store", store, "--task", "test"]
     for kind in ("json", "csv", "npz"):
         run(capsys, *asked, "--format", kind, "--output", str(tmp_path / kind))
@@ -110,18 +115,24 @@ def test_subspace_in_three_formats(capsys: pytest.CaptureFixture[str], store: st
     basis = np.array(plain["basis"])
     assert table[0][:4] == ["feature", "centre", "scale", "direction_1"]
     assert [row[0] for row in table[1:]] == plain["features"] == arrays["features"].tolist()
-    assert np.array_equal(basis, np.array([[float(v) for v in row[3:]] for row in table[1:]]))  # to the last bit
+    assert np.array_equal(
+        basis, np.array([[float(v) for v in row[3:]] for row in table[1:]])
+    )  # to the last bit
     assert np.array_equal(basis, arrays["basis"])
     assert plain["classes"] == ["c0", "c1", "c2"]
     assert arrays["weights"].shape == (3, basis.shape[1])
 
 
-def test_errors_name_the_value_and_the_remedy(capsys: pytest.CaptureFixture[str], store: str, tmp_path: Path) -> None:
+def test_errors_name_the_value_and_the_remedy(
+    capsys: pytest.CaptureFixture[str], store: str, tmp_path: Path
+) -> None:
     assert "no such file" in fails(capsys, "status", "--store", f"sqlite:{tmp_path / 'none.db'}")
     assert "sqlite:PATH" in fails(capsys, "status", "--store", "none.db")
     assert "it holds: test, screened" in fails(capsys, "status", "--store", store, "--task", "tset")
     assert "say which one" in fails(capsys, "subspace", "--store", store)
-    assert "there is no subspace yet" in fails(capsys, "subspace", "--store", store, "--task", "screened")
+    assert "there is no subspace yet" in fails(
+        capsys, "subspace", "--store", store, "--task", "screened"
+    )
     serve = ["serve", "--store", store, "--broker"]
     assert "does not exist" in fails(capsys, *serve, "mqtt://localhost", "--task", "none.toml")
     file = tmp_path / "t.toml"
@@ -132,7 +143,9 @@ def test_errors_name_the_value_and_the_remedy(capsys: pytest.CaptureFixture[str]
     assert "give it epoch 2" in fails(capsys, *serve, "mqtt://localhost", "--task", str(changed))
 
 
-@pytest.mark.parametrize("command", ["serve", "status", "subspace", "refused", "devices", "withdraw", "task"])
+@pytest.mark.parametrize(
+    "command", ["serve", "status", "subspace", "refused", "devices", "withdraw", "task"]
+)
 def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str], command: str) -> None:
     with pytest.raises(SystemExit) as done:
         main([command, "--help"])
@@ -146,9 +159,21 @@ def test_serve_as_people_start_it(mosquitto_url: str, tmp_path: Path) -> None:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         page = f"127.0.0.1:{probe.getsockname()[1]}"
-    command = [sys.executable, "-m", "aggregator", "serve", "--task", str(tmp_path / "t.toml"), "--log", "json"]
+    command = [
+        sys.executable,
+        "-m",
+        "aggregator",
+        "serve",
+        "--task",
+        str(tmp_path / "t.toml"),
+        "--log",
+        "json",
+    ]
     command += ["--broker", mosquitto_url, "--store", f"sqlite:{tmp_path / 's.db'}", "--http", page]
-    devices, sent = Devices(mosquitto_url, TASK), {f"d{i}": report(TASK, f"d{i}", i) for i in range(5)}
+    devices, sent = (
+        Devices(mosquitto_url, TASK),
+        {f"d{i}": report(TASK, f"d{i}", i) for i in range(5)},
+    )
     process = subprocess.Popen(command, stderr=subprocess.PIPE, cwd=Path(__file__).parents[2])
     try:
         wait_for(lambda: "task" in devices.retained, "the daemon")
@@ -181,11 +206,15 @@ def sample(tmp_path: Path) -> Path:
         writer = csv.writer(file)
         writer.writerow(["a", "b", "c", "d", "same", "label", "number", "level"])
         for i, row in enumerate(X):
-            writer.writerow([*row.round(4), "walk" if row[0] > 0 else "sit", round(row[1] + row[2], 3), i % 3])
+            writer.writerow(
+                [*row.round(4), "walk" if row[0] > 0 else "sit", round(row[1] + row[2], 3), i % 3]
+            )
     return path
 
 
-def test_a_new_task_from_a_sample_with_classes(capsys: pytest.CaptureFixture[str], sample: Path) -> None:
+def test_a_new_task_from_a_sample_with_classes(
+    capsys: pytest.CaptureFixture[str], sample: Path
+) -> None:
     output = sample.with_name("t.toml")
     run(capsys, "task", "new", "--sample", str(sample), "--response", "label", "--features", "a,b,c,d,same",
         "--output", str(output))  # fmt: skip
@@ -205,14 +234,26 @@ def test_a_new_task_from_a_sample_with_classes(capsys: pytest.CaptureFixture[str
 def test_numbers_are_cut_at_quantiles_and_few_whole_ones_are_classes(
     capsys: pytest.CaptureFixture[str], sample: Path, response: str, slices: int
 ) -> None:
-    text = run(capsys, "task", "new", "--sample", str(sample), "--response", response, "--features", "a,b,c")
+    text = run(
+        capsys,
+        "task",
+        "new",
+        "--sample",
+        str(sample),
+        "--response",
+        response,
+        "--features",
+        "a,b,c",
+    )
     sample.with_name("t.toml").write_text(text)
     task = Task.load(sample.with_name("t.toml"))
     assert task.slicing.count == slices
     assert bool(task.response.classes) == (response == "level")
 
 
-def test_many_features_get_a_screening_stage(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_many_features_get_a_screening_stage(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     rng = np.random.default_rng(1)
     with (tmp_path / "wide.csv").open("w", newline="") as file:
         writer = csv.writer(file)
@@ -222,7 +263,9 @@ def test_many_features_get_a_screening_stage(capsys: pytest.CaptureFixture[str],
     (tmp_path / "t.toml").write_text(run(capsys, *wide))
     task = Task.load(tmp_path / "t.toml")
     assert task.screening is not None
-    found = json.loads(run(capsys, "task", "check", str(tmp_path / "t.toml"), "--devices", "20", "--json"))
+    found = json.loads(
+        run(capsys, "task", "check", str(tmp_path / "t.toml"), "--devices", "20", "--json")
+    )
     assert [stage["stage"] for stage in found["stages"]] == ["screening", "final"]
     assert list(found["expected_error"]) == ["20"]
 
@@ -240,7 +283,11 @@ def test_the_sample_may_choose_the_features_and_needs_a_response(
     new = ["task", "new", "--sample", str(tmp_path / "wide.csv"), "--response", "y"]
     (tmp_path / "t.toml").write_text(run(capsys, *new, "--keep", "2"))
     task = Task.load(tmp_path / "t.toml")
-    assert (task.features.names, task.screening, task.response.classes) == (("x17", "x70"), None, ("a", "b"))
+    assert (task.features.names, task.screening, task.response.classes) == (
+        ("x17", "x70"),
+        None,
+        ("a", "b"),
+    )
     assert "1 or more" in fails(capsys, *new, "--keep", "0")
     (tmp_path / "wide.csv").write_text("x,y\n1,\n2,\n")
     assert "two rows with a response" in fails(capsys, *new)
@@ -248,7 +295,9 @@ def test_the_sample_may_choose_the_features_and_needs_a_response(
     assert "constant in the sample" in fails(capsys, *new, "--keep", "1")
 
 
-def test_check_shows_that_more_devices_and_more_signal_help(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_check_shows_that_more_devices_and_more_signal_help(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     (tmp_path / "t.toml").write_text(to_toml(TASK.table()))
     check = ["task", "check", str(tmp_path / "t.toml"), "--json", "--devices", "10,1000"]
     weak, strong = (json.loads(run(capsys, *check, "--signal", s)) for s in ("0.1", "0.6"))
@@ -256,19 +305,27 @@ def test_check_shows_that_more_devices_and_more_signal_help(capsys: pytest.Captu
     assert weak["expected_error"]["10"] > strong["expected_error"]["10"]
     (tmp_path / "t.toml").write_text(to_toml(TASK.table() | {"aggregation": "trimmed"}))
     trimmed = json.loads(run(capsys, *check, "--signal", "0.1"))
-    assert 1.02 < trimmed["expected_error"]["1000"] / weak["expected_error"]["1000"] < 1.25  # variance: 1.2
+    assert (
+        1.02 < trimmed["expected_error"]["1000"] / weak["expected_error"]["1000"] < 1.25
+    )  # variance: 1.2
     needed = weak["stages"][0]["records_for_noise"]
     assert needed["0.02"] > needed["0.1"] > 1
 
 
-def test_task_errors_name_the_value_and_the_remedy(capsys: pytest.CaptureFixture[str], sample: Path) -> None:
+def test_task_errors_name_the_value_and_the_remedy(
+    capsys: pytest.CaptureFixture[str], sample: Path
+) -> None:
     new = ["task", "new", "--sample", str(sample), "--response"]
     assert "it has a, b, c, d, same, label, number, level" in fails(capsys, *new, "y")
-    assert "not every value is a finite number" in fails(capsys, *new, "number", "--features", "a,label")
+    assert "not every value is a finite number" in fails(
+        capsys, *new, "number", "--features", "a,label"
+    )
     assert "no such column" in fails(capsys, *new, "label", "--features", "z")
     assert "no such file" in fails(capsys, "task", "new", "--sample", "none.csv", "--response", "y")
     assert "between 2 and 256" in fails(capsys, *new, "number", "--slices", "1")
-    assert "at least two classes" in fails(capsys, *new[:-1], "--response", "label", "--sample", str(_one(sample)))
+    assert "at least two classes" in fails(
+        capsys, *new[:-1], "--response", "label", "--sample", str(_one(sample))
+    )
     assert "does not exist" in fails(capsys, "task", "check", "none.toml")
     sample.with_name("t.toml").write_text(to_toml(TASK.table()))
     check = ["task", "check", str(sample.with_name("t.toml"))]

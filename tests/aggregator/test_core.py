@@ -28,7 +28,9 @@ def start(path: Path, *tasks: Task, **options: Any) -> tuple[Aggregator, list[Pu
     return made, made.start(0.0)
 
 
-def deliver(aggregator: Aggregator, task: Task, devices: range, now: float, **changes: Any) -> list[Publication]:
+def deliver(
+    aggregator: Aggregator, task: Task, devices: range, now: float, **changes: Any
+) -> list[Publication]:
     """First reports of some devices, in one batch."""
     for i in devices:
         aggregator.take(topic(task, f"d{i}"), report(task, f"d{i}", i, **changes))
@@ -49,10 +51,14 @@ def active_of(publications: list[Publication]) -> messages.Active:
 # --- start ------------------------------------------------------------------------------------------------------------
 
 
-def test_a_start_publishes_the_task_and_a_restart_everything_that_was_retained(tmp_path: Path) -> None:
+def test_a_start_publishes_the_task_and_a_restart_everything_that_was_retained(
+    tmp_path: Path,
+) -> None:
     task = screening_task(quorum=2)
     first, published = start(tmp_path / "s.db", task)
-    assert [(p.topic, p.payload, p.qos) for p in published] == [("fsir/1/screened/task", task.encode(), 1)]
+    assert [(p.topic, p.payload, p.qos) for p in published] == [
+        ("fsir/1/screened/task", task.encode(), 1)
+    ]
     active = [p for p in deliver(first, task, range(2), 1.0) if p.topic.endswith("active")]
     first.jobs(1.0, force=True)
     stage = first.federations["screened"].layouts["final"].stage
@@ -164,7 +170,9 @@ def test_another_worker_learns_of_the_active_set_from_the_store(tmp_path: Path) 
 
 
 @pytest.mark.parametrize("kind", ["active", "subspace"])
-def test_what_a_worker_stored_before_it_ended_is_published_by_another(tmp_path: Path, kind: str) -> None:
+def test_what_a_worker_stored_before_it_ended_is_published_by_another(
+    tmp_path: Path, kind: str
+) -> None:
     task = screening_task(quorum=2) if kind == "active" else TASK
     (one, _), (other, _) = start(tmp_path / "s.db", task), start(tmp_path / "s.db", task)
     lost = deliver(one, task, range(2), 1000.0)
@@ -197,7 +205,9 @@ def test_an_active_set_is_never_larger_than_the_task_allows(tmp_path: Path) -> N
     assert active_of(deliver(made, task, range(2), 1.0, votes=votes)).features == ("x4", "x6")
 
 
-def test_while_nothing_stands_out_the_active_set_waits(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_while_nothing_stands_out_the_active_set_waits(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     task = screening_task("votes", quorum=1)
     made, _ = start(tmp_path / "s.db", task)
     nobody = np.zeros((8, 3), np.bool_)
@@ -207,7 +217,9 @@ def test_while_nothing_stands_out_the_active_set_waits(tmp_path: Path, caplog: p
     assert kinds(deliver(made, task, range(1, 3), 2.0))[-1] == "active"
 
 
-def test_a_failed_transaction_does_not_pin_an_active_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_transaction_does_not_pin_an_active_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     task = screening_task(quorum=2)
     made, _ = start(tmp_path / "s.db", task)
 

@@ -27,7 +27,9 @@ from tests.aggregator.daemons import Devices, Serving, plain_mosquitto, start_do
 from tests.aggregator.federations import make_task, report
 
 TASK = make_task(p=3, records=60)
-needs_mosquitto = pytest.mark.skipif(find_mosquitto() is None, reason="NOT TESTED: mosquitto is not on PATH")
+needs_mosquitto = pytest.mark.skipif(
+    find_mosquitto() is None, reason="NOT TESTED: mosquitto is not on PATH"
+)
 
 
 def reports(count: int, prefix: str = "d", task: Task = TASK) -> dict[str, bytes]:
@@ -46,7 +48,9 @@ def check(path: Path, devices: int) -> None:
 
 @pytest.mark.broker
 @pytest.mark.parametrize("version", ["5", "3.1.1", None])
-def test_reports_are_counted_answered_and_estimated(mosquitto_url: str, tmp_path: Path, version: str | None) -> None:
+def test_reports_are_counted_answered_and_estimated(
+    mosquitto_url: str, tmp_path: Path, version: str | None
+) -> None:
     sent = reports(40)
     with Serving(mosquitto_url, tmp_path / "s.db", TASK, version=version) as serving:
         devices = Devices(mosquitto_url, TASK)
@@ -56,19 +60,27 @@ def test_reports_are_counted_answered_and_estimated(mosquitto_url: str, tmp_path
         assert devices.retained["task"] == TASK.encode()
         assert serving.verdicts == {("test", "counted"): 40}
         devices.send({"d3": sent["d3"]})
-        wait_for(lambda: devices.answered("d3", sent["d3"]) == "duplicate", "the answer to a repetition")
+        wait_for(
+            lambda: devices.answered("d3", sent["d3"]) == "duplicate", "the answer to a repetition"
+        )
         devices.close()
     check(tmp_path / "s.db", 40)
 
 
 def _devices(devices: Devices) -> int:
-    found = decode(devices.retained["subspace"], "subspace") if devices.retained.get("subspace") else None
+    found = (
+        decode(devices.retained["subspace"], "subspace")
+        if devices.retained.get("subspace")
+        else None
+    )
     return found.devices if isinstance(found, messages.Subspace) else 0
 
 
 def test_the_embedded_broker_will_do(embedded_url: str, tmp_path: Path) -> None:
     sent = reports(10)
-    with Serving(embedded_url, tmp_path / "s.db", TASK):  # it speaks 3.1.1 only, and says nothing to version 5
+    with Serving(
+        embedded_url, tmp_path / "s.db", TASK
+    ):  # it speaks 3.1.1 only, and says nothing to version 5
         devices = Devices(embedded_url, TASK)
         devices.send(sent)
         devices.wait(sent)
@@ -98,7 +110,9 @@ def test_a_trimmed_task_is_estimated_beside_the_intake(embedded_url: str, tmp_pa
 
 @pytest.mark.broker
 @pytest.mark.parametrize("point", ["committed", "acknowledged"])
-def test_a_kill_between_commit_acknowledgement_and_receipt(mosquitto_url: str, tmp_path: Path, point: str) -> None:
+def test_a_kill_between_commit_acknowledgement_and_receipt(
+    mosquitto_url: str, tmp_path: Path, point: str
+) -> None:
     store, sent = tmp_path / "s.db", reports(30)
     devices = Devices(mosquitto_url, TASK)
     with start_doomed(mosquitto_url, store, TASK, point) as doomed:
@@ -124,11 +138,15 @@ def test_many_kills_at_every_point(mosquitto_url: str, tmp_path: Path) -> None:
     for turn in range(6):
         point = ("committed", "acknowledged", "answered")[turn % 3]
         with start_doomed(mosquitto_url, store, TASK, point) as doomed:
-            wait_for(lambda: "task" in devices.retained, "the first daemon")  # from then on the broker keeps its queue
+            wait_for(
+                lambda: "task" in devices.retained, "the first daemon"
+            )  # from then on the broker keeps its queue
             devices.send({name: sent[name] for name in names[10 * turn : 10 * turn + 10]})
             assert doomed.wait(60) == -signal.SIGKILL
     with Serving(mosquitto_url, store, TASK, client_id="test"):
-        devices.send({name: raw for name, raw in sent.items() if not devices.answered(name, raw)})  # as devices do
+        devices.send(
+            {name: raw for name, raw in sent.items() if not devices.answered(name, raw)}
+        )  # as devices do
         devices.wait(sent)
     devices.close()
     check(store, 60)
@@ -136,7 +154,10 @@ def test_many_kills_at_every_point(mosquitto_url: str, tmp_path: Path) -> None:
 
 @pytest.mark.broker
 def test_an_exception_on_one_message_does_not_end_the_intake(
-    mosquitto_url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    mosquitto_url: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     real = intake.parse
 
@@ -147,7 +168,10 @@ def test_an_exception_on_one_message_does_not_end_the_intake(
 
     monkeypatch.setattr(intake, "parse", fails_on_one)
     sent = reports(5)
-    with Serving(mosquitto_url, tmp_path / "s.db", TASK) as serving, caplog.at_level(logging.CRITICAL):
+    with (
+        Serving(mosquitto_url, tmp_path / "s.db", TASK) as serving,
+        caplog.at_level(logging.CRITICAL),
+    ):
         devices = Devices(mosquitto_url, TASK)
         devices.send({"d0": sent.pop("d0")})
         wait_for(lambda: devices.answers.get("d0"), "the answer to the failure")
@@ -160,7 +184,9 @@ def test_an_exception_on_one_message_does_not_end_the_intake(
 
 
 @pytest.mark.broker
-def test_a_broker_that_dies_is_found_again_and_told_everything(mosquitto: Broker, tmp_path: Path) -> None:
+def test_a_broker_that_dies_is_found_again_and_told_everything(
+    mosquitto: Broker, tmp_path: Path
+) -> None:
     sent = reports(20)
     with Serving(mosquitto.url, tmp_path / "s.db", TASK) as serving:
         devices = Devices(mosquitto.url, TASK)
@@ -242,11 +268,13 @@ def test_a_refused_login_is_final_and_says_what_to_check(tmp_path: Path) -> None
 @pytest.mark.parametrize("version", ["5", "3.1.1"])
 def test_the_same_over_tls(tmp_path: Path, version: str) -> None:
     key, certificate = tmp_path / "key.pem", tmp_path / "cert.pem"
-    command = (
-        "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    command = "openssl req -x509 -newkey rsa:2048 -nodes -days 1 -subj /CN=localhost -addext subjectAltName=IP:127.0.0.1"
+    subprocess.run(
+        [*command.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True
     )
-    subprocess.run([*command.split(), "-keyout", key, "-out", certificate], check=True, capture_output=True)
-    user = pwd.getpwuid(os.getuid()).pw_name  # started by root mosquitto would become somebody who cannot read the key
+    user = pwd.getpwuid(
+        os.getuid()
+    ).pw_name  # started by root mosquitto would become somebody who cannot read the key
     config = f"allow_anonymous true\nuser {user}\ncertfile {certificate}\nkeyfile {key}\n"
     sent = reports(200)
     with plain_mosquitto(config) as url:
@@ -259,7 +287,9 @@ def test_the_same_over_tls(tmp_path: Path, version: str) -> None:
     check(tmp_path / "s.db", 200)
 
 
-def test_without_a_broker_it_waits_and_stops_when_told(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_broker_it_waits_and_stops_when_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with (
         caplog.at_level(logging.WARNING),
         Serving("mqtt://127.0.0.1:9", tmp_path / "s.db", TASK, connect=False) as serving,

@@ -63,7 +63,9 @@ def test_any_amount_of_memory_gives_the_same_integers(
 
 
 def test_values_that_are_long_are_added_exactly(tmp_path: Path) -> None:
-    silent = make_task(p=3, records=60, aggregation="trimmed", privacy={"epsilon": 1.0, "mechanism": "none"})
+    silent = make_task(
+        p=3, records=60, aggregation="trimmed", privacy={"epsilon": 1.0, "mechanism": "none"}
+    )
     made = start(tmp_path / "s.db", silent)
     deliver(made, silent, range(K))
     found = gathered(made.store, made)
@@ -135,7 +137,9 @@ def test_reports_that_are_missing_are_noticed(tmp_path: Path) -> None:
     deliver(made, TASK, range(K))
     row = made.store.totals(1, "final")
     with made.store.transaction():
-        made.store.put_totals(1, "final", TotalsRow(row.devices - 1, row.records - 60, row.change, row.values))
+        made.store.put_totals(
+            1, "final", TotalsRow(row.devices - 1, row.records - 60, row.change, row.values)
+        )
     with pytest.raises(StoreError, match="9 stored reports where 8 are counted"):
         gathered(made.store, made)
 
@@ -152,7 +156,9 @@ def test_without_any_report_left_there_is_no_subspace(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("aggregation", ["sum", "trimmed"])
-def test_two_liars_of_twelve_choose_no_feature_of_a_trimmed_screening(tmp_path: Path, aggregation: str) -> None:
+def test_two_liars_of_twelve_choose_no_feature_of_a_trimmed_screening(
+    tmp_path: Path, aggregation: str
+) -> None:
     """They say that all their records are in one class and as long as the clip, in a feature that tells nothing."""
     plain = screening_task(quorum=12)
     task = Task.from_table(plain.table() | {"aggregation": aggregation})
@@ -174,7 +180,9 @@ def test_two_liars_of_twelve_choose_no_feature_of_a_trimmed_screening(tmp_path: 
 def test_a_fruitless_screening_is_not_gathered_again_with_every_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    task = Task.from_table(screening_task(quorum=8, select="significant").table() | {"aggregation": "trimmed"})
+    task = Task.from_table(
+        screening_task(quorum=8, select="significant").table() | {"aggregation": "trimmed"}
+    )
     made = start(tmp_path / "s.db", task)
     stage = first_stage(task)
     nothing = tuple(np.zeros(block.size, np.int64) for block in stage.blocks)

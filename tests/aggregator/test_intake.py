@@ -96,14 +96,18 @@ def aggregator_at(path: Path, *tasks: Task, **options: Any) -> Aggregator:
     return made
 
 
-def verdict_of(aggregator: Aggregator, about: str, raw: bytes, now: float = 1.0) -> messages.Verdict:
+def verdict_of(
+    aggregator: Aggregator, about: str, raw: bytes, now: float = 1.0
+) -> messages.Verdict:
     """What the sender of this message is told about it."""
     aggregator.take(about, raw)
     (answer, *_) = aggregator.commit(now)
     found = decode(answer.payload, "receipt")
     assert isinstance(found, messages.Receipt)
     assert answer.topic.endswith(f"/receipt/{found.device}")
-    mine = [verdict for verdict in found.verdicts.values() if verdict.report == messages.report_id(raw)]
+    mine = [
+        verdict for verdict in found.verdicts.values() if verdict.report == messages.report_id(raw)
+    ]
     return mine[0]
 
 
@@ -191,7 +195,11 @@ def test_the_same_bytes_again_are_a_duplicate_and_count_once(tmp_path: Path) -> 
 
 
 def test_a_second_report_is_refused_and_the_first_stays_good(tmp_path: Path) -> None:
-    aggregator, first, second = aggregator_at(tmp_path / "s.db"), report(TASK, "d", 1), report(TASK, "d", 2)
+    aggregator, first, second = (
+        aggregator_at(tmp_path / "s.db"),
+        report(TASK, "d", 1),
+        report(TASK, "d", 2),
+    )
     verdict_of(aggregator, topic(TASK, "d"), first)
     refused = verdict_of(aggregator, topic(TASK, "d"), second)
     assert refused.reason.startswith("second report")
@@ -231,7 +239,9 @@ def test_a_receipt_names_the_task_that_the_report_named(tmp_path: Path) -> None:
     aggregator.take(topic(TASK, "d"), report(OTHER, "d", 1))
     found = decode(aggregator.commit(1.0)[0].payload, "receipt")
     assert isinstance(found, messages.Receipt)
-    assert found.task == OTHER.digest  # a device that pinned the other edition must recognise the answer
+    assert (
+        found.task == OTHER.digest
+    )  # a device that pinned the other edition must recognise the answer
 
 
 def test_votes_of_another_shape_are_refused(tmp_path: Path) -> None:
@@ -261,7 +271,9 @@ def test_an_exception_on_one_message_leaves_the_others_counted(
         answers = aggregator.commit(1.0)
     assert len(answers) == 3
     assert aggregator.verdicts == {("test", "counted"): 2, ("test", "internal error"): 1}
-    assert [(row.device, row.reason) for row in aggregator.store.refused(9)] == [("cursed", "internal error")]
+    assert [(row.device, row.reason) for row in aggregator.store.refused(9)] == [
+        ("cursed", "internal error")
+    ]
     assert "RuntimeError: never foreseen" in aggregator.store.refused(9)[0].detail
     assert aggregator.store.totals(1, "final").devices == 2
 

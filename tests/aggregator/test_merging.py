@@ -30,7 +30,13 @@ SCREENED = screening_task(quorum=DEVICES, p=5)
 VOTED = screening_task("votes", quorum=DEVICES, p=5)
 TRIMMED = make_task(p=3, records=60, aggregation="trimmed")
 TRIMMED_TWICE = Task.from_table(SCREENED.table() | {"aggregation": "trimmed"})
-KINDS = {"plain": PLAIN, "screened": SCREENED, "voted": VOTED, "trimmed": TRIMMED, "trimmed twice": TRIMMED_TWICE}
+KINDS = {
+    "plain": PLAIN,
+    "screened": SCREENED,
+    "voted": VOTED,
+    "trimmed": TRIMMED,
+    "trimmed twice": TRIMMED_TWICE,
+}
 
 
 @cache
@@ -68,7 +74,9 @@ class Federation:
         for publication in self.workers[number].commit(1.0):
             self.published[publication.topic] = publication.payload
 
-    def run(self, reports: Sequence[tuple[str, bytes]], schedule: Sequence[tuple[int, str]]) -> None:
+    def run(
+        self, reports: Sequence[tuple[str, bytes]], schedule: Sequence[tuple[int, str]]
+    ) -> None:
         """Deliver, commit and kill as the schedule says; then each report again until it is counted, as devices do."""
         workers = len(self.workers)
         for number, what in schedule:
@@ -96,7 +104,9 @@ class Federation:
             worker.store.close()
 
 
-def reference(task: Task, path: Path) -> tuple[dict[str, bytes], messages.Subspace, tuple[int, ...]]:
+def reference(
+    task: Task, path: Path
+) -> tuple[dict[str, bytes], messages.Subspace, tuple[int, ...]]:
     """Everything in order, once, by one worker."""
     federation = Federation(path, task, 1)
     federation.run(first_reports(task), [])
@@ -105,7 +115,10 @@ def reference(task: Task, path: Path) -> tuple[dict[str, bytes], messages.Subspa
         worker.jobs(1.0, force=True)
         features = worker.federations[task.name].layouts["final"].stage.features
         federation.run(final_reports(task, features), [])
-    values = {stage: worker.store.totals(1, stage).values for stage in worker.federations[task.name].layouts}
+    values = {
+        stage: worker.store.totals(1, stage).values
+        for stage in worker.federations[task.name].layouts
+    }
     found = federation.subspace()
     federation.close()
     return values, found, features
@@ -119,15 +132,23 @@ def references(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
 
 fresh = count()
 steps = st.lists(
-    st.tuples(st.integers(0, 2), st.sampled_from(["commit", "kill", *map(str, range(DEVICES))])), max_size=40
+    st.tuples(st.integers(0, 2), st.sampled_from(["commit", "kill", *map(str, range(DEVICES))])),
+    max_size=40,
 )
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(workers=st.integers(1, 3), first=steps, second=steps)
 def test_any_schedule_gives_the_same_bits(
-    kind: str, tmp_path: Path, references: dict[str, Any], workers: int, first: list[Any], second: list[Any]
+    kind: str,
+    tmp_path: Path,
+    references: dict[str, Any],
+    workers: int,
+    first: list[Any],
+    second: list[Any],
 ) -> None:
     task = KINDS[kind]
     values, subspace, features = references[kind]
@@ -146,7 +167,9 @@ def test_any_schedule_gives_the_same_bits(
     )  # fmt: skip
     # Every device has in the end been told that it is counted.
     for device in range(DEVICES):
-        receipt = decode(federation.published[messages.topic(task.name, "receipt", f"d{device}")], "receipt")
+        receipt = decode(
+            federation.published[messages.topic(task.name, "receipt", f"d{device}")], "receipt"
+        )
         assert isinstance(receipt, messages.Receipt)
         assert {verdict.status for verdict in receipt.verdicts.values()} <= {"counted", "duplicate"}
         assert set(receipt.verdicts) == set(made.layouts)
@@ -156,7 +179,9 @@ def test_any_schedule_gives_the_same_bits(
 def _work(path: str, number: int, reports: list[tuple[str, bytes]]) -> None:
     worker = Aggregator(SqliteStore(path), [PLAIN])
     worker.start(0.0)
-    for about, raw in reports[number::1] + reports[:number]:  # everyone has everything, in another order
+    for about, raw in (
+        reports[number::1] + reports[:number]
+    ):  # everyone has everything, in another order
         worker.take(about, raw)
         worker.commit(1.0)
 
@@ -164,7 +189,9 @@ def _work(path: str, number: int, reports: list[tuple[str, bytes]]) -> None:
 def test_processes_that_write_at_the_same_time_count_once(tmp_path: Path) -> None:
     reports = [(topic(PLAIN, f"d{i}"), report(PLAIN, f"d{i}", i)) for i in range(40)]
     context = multiprocessing.get_context("spawn")
-    workers = [context.Process(target=_work, args=(str(tmp_path / "s.db"), i, reports)) for i in range(3)]
+    workers = [
+        context.Process(target=_work, args=(str(tmp_path / "s.db"), i, reports)) for i in range(3)
+    ]
     for worker in workers:
         worker.start()
     for worker in workers:
@@ -207,11 +234,16 @@ def test_a_withdrawn_device_leaves_no_trace_in_the_bits(tmp_path: Path, task: Ta
     assert receipt.verdicts["final"].reason.startswith("withdrawn")
     with_it.take(first_reports(task)[3][0], b"garbage")
     with_it.commit(6.0)
-    assert [(row.reason, row.raw) for row in with_it.store.refused(10)] == [("malformed", b""), ("withdrawn", b"")]
+    assert [(row.reason, row.raw) for row in with_it.store.refused(10)] == [
+        ("malformed", b""),
+        ("withdrawn", b""),
+    ]
     assert counting.agrees(with_it.store, with_it.federations["test"], "final")
 
 
-def test_a_store_that_cannot_be_written_loses_nothing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_store_that_cannot_be_written_loses_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     made = Aggregator(SqliteStore(tmp_path / "s.db"), [PLAIN])
     made.start(0.0)
     database = sqlite3.connect(tmp_path / "s.db", isolation_level=None)

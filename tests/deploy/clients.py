@@ -20,7 +20,12 @@ class Client:
     def __init__(self, port: int, ca: Path, certificate: Path | None = None) -> None:
         self._where = ["-h", "localhost", "-p", str(port), "--cafile", str(ca)]
         if certificate is not None:
-            self._where += ["--cert", str(certificate), "--key", str(certificate.with_suffix(".key"))]
+            self._where += [
+                "--cert",
+                str(certificate),
+                "--key",
+                str(certificate.with_suffix(".key")),
+            ]
 
     def publish(self, topic: str, text: str, *options: str) -> str:
         """Publish at QoS 1; what the client said about it: empty if all went well."""
@@ -33,7 +38,19 @@ class Client:
     def listening(self, *topics: str, options: tuple[str, ...] = ()) -> Iterator[Listener]:
         """Subscribe for the length of the block."""
         wanted = [part for topic in topics for part in ("-t", topic)]
-        command = ["mosquitto_sub", *self._where, "-V", "5", "-q", "1", "-d", "-F", "GOT %t %p", *wanted, *options]
+        command = [
+            "mosquitto_sub",
+            *self._where,
+            "-V",
+            "5",
+            "-q",
+            "1",
+            "-d",
+            "-F",
+            "GOT %t %p",
+            *wanted,
+            *options,
+        ]
         listener = Listener(command)
         try:
             listener.wait_for("received SUBACK")
@@ -70,7 +87,9 @@ class Listener:
         with self._changed:
             while not any(part in line for line in self._lines):
                 assert "ENDED" not in self._lines, self._lines
-                assert self._changed.wait(deadline - time.monotonic()), f"no {part!r} in {self._lines}"
+                assert self._changed.wait(deadline - time.monotonic()), (
+                    f"no {part!r} in {self._lines}"
+                )
 
     def until(self, last: str) -> list[str]:
         """Wait for a message with this text; the `topic text` of all that came up to then."""

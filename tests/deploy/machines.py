@@ -45,7 +45,9 @@ class Machine:
         inside = ["nsenter", "--target", str(network.pid), "--net"] if network else []
         command = [*inside, "unshare", "--mount", "--propagation", "private", "sh", "-c", start]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the machine
-        self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log
+        )
         self.pid = 0
 
     def __enter__(self) -> Machine:
@@ -57,14 +59,20 @@ class Machine:
         return self
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
     ) -> None:
         self.close()
 
     def _wait(self) -> None:
         deadline = time.monotonic() + BOOT_SECONDS
         children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
-        while self.systemctl("is-system-running", status=None).strip() not in ("running", "degraded"):
+        while self.systemctl("is-system-running", status=None).strip() not in (
+            "running",
+            "degraded",
+        ):
             assert self._process.poll() is None, self._said()
             assert time.monotonic() < deadline, f"{self.name} does not come up: {self._said()}"
             time.sleep(0.1)
@@ -85,16 +93,30 @@ class Machine:
 
     def sh(self, script: str, status: int | None = 0, folder: str = "/root") -> str:
         """Run a script there, as root; what it printed."""
-        inside = ["nsenter", "--target", str(self.pid), "--mount", "--pid", "--uts", "--ipc", "--net", "--cgroup"]
+        inside = [
+            "nsenter",
+            "--target",
+            str(self.pid),
+            "--mount",
+            "--pid",
+            "--uts",
+            "--ipc",
+            "--net",
+            "--cgroup",
+        ]
         clean = ["env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
                  "LANG=C.UTF-8", "PYTHONPATH=/usr/lib/fsir-packages", "PIP_NO_INDEX=1"]  # fmt: skip
-        ran = run(*inside, *clean, "sh", "-euc", f"cd {folder}\n{script}", status=status, timeout=200)
+        ran = run(
+            *inside, *clean, "sh", "-euc", f"cd {folder}\n{script}", status=status, timeout=200
+        )
         return ran.stdout + ran.stderr
 
     def close(self) -> None:
         """Switch it off."""
         if self.pid:
-            os.kill(self.pid, signal.SIGKILL)  # the first process of its kind: all others go with it
+            os.kill(
+                self.pid, signal.SIGKILL
+            )  # the first process of its kind: all others go with it
         else:
             self._process.kill()
         self._process.wait(30)
@@ -111,9 +133,16 @@ def need_machines() -> None:
     need("unshare", "nsenter", "systemctl", "mosquitto", "openssl")
     if os.getuid() != 0 or not Path("/lib/systemd/systemd").exists():
         not_tested("machines with systemd need root, and the package systemd")
-    if run("unshare", "--mount", "--pid", "--fork", "--net", "--cgroup", "true", status=None).returncode:
+    if run(
+        "unshare", "--mount", "--pid", "--fork", "--net", "--cgroup", "true", status=None
+    ).returncode:
         not_tested("this system allows no namespaces")
-    version = run("/usr/bin/python3", "-c", "import sys, venv, ensurepip; print(*sys.version_info[:2])", status=None)
+    version = run(
+        "/usr/bin/python3",
+        "-c",
+        "import sys, venv, ensurepip; print(*sys.version_info[:2])",
+        status=None,
+    )
     if version.stdout.split() != [str(part) for part in sys.version_info[:2]]:
         not_tested(
             f"/usr/bin/python3 with venv must be the version that runs the tests: {version.stdout}{version.stderr}"

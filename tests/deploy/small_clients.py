@@ -25,9 +25,13 @@ class SmallClient:
 
     async def join(self) -> None:
         """Connect and subscribe."""
-        self._reader, self._writer = await asyncio.open_connection("localhost", self._port, ssl=self._context)
+        self._reader, self._writer = await asyncio.open_connection(
+            "localhost", self._port, ssl=self._context
+        )
         keepalive = 3000
-        self._send(CONNECT, _text("MQTT") + bytes([4, 2, *keepalive.to_bytes(2, "big")]) + _text("any"))
+        self._send(
+            CONNECT, _text("MQTT") + bytes([4, 2, *keepalive.to_bytes(2, "big")]) + _text("any")
+        )
         assert await self._next(CONNACK) == b"\0\0"
         self._send(SUBSCRIBE, b"\0\1" + _text(self._topic) + b"\1")
         assert await self._next(SUBACK) == b"\0\1\1"
@@ -88,7 +92,9 @@ async def join_all(clients: Sequence[SmallClient]) -> None:
 def contexts(authority: Authority, names: Sequence[str], folder: Path) -> list[ssl.SSLContext]:
     """TLS settings with one certificate per name. They share a key: making 5,000 would test nothing but patience."""
     key = folder / "shared.key"
-    run("openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key)
+    run(
+        "openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", key
+    )
 
     def certify(name: str) -> Path:
         run("openssl", "req", "-x509", "-new", "-config", "openssl.cnf", "-extensions", "client", "-CA", "ca.crt",

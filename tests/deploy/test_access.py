@@ -50,11 +50,15 @@ def test_nobody_gets_in_without_a_certificate(parties: Parties) -> None:
 
 
 def test_nobody_gets_in_without_tls(broker: ShippedBroker) -> None:
-    ran = run("mosquitto_pub", "-h", "localhost", "-p", broker.port, "-t", "x", "-m", "y", status=None)
+    ran = run(
+        "mosquitto_pub", "-h", "localhost", "-p", broker.port, "-t", "x", "-m", "y", status=None
+    )
     assert ran.returncode != 0
 
 
-def test_old_tls_is_refused_and_new_tls_is_not(authority: Authority, broker: ShippedBroker, parties: Parties) -> None:
+def test_old_tls_is_refused_and_new_tls_is_not(
+    authority: Authority, broker: ShippedBroker, parties: Parties
+) -> None:
     files = authority.unpack("devices/A")
     command = ["openssl", "s_client", "-connect", f"localhost:{broker.port}", "-CAfile", parties.ca, "-cert",
                files / "device.crt", "-key", files / "device.key", "-cipher", "DEFAULT:@SECLEVEL=0"]  # fmt: skip
@@ -67,7 +71,9 @@ def test_a_certificate_of_another_authority_is_refused(parties: Parties, tmp_pat
     assert parties.of(stranger / "device.crt").publish(f"{TASK}/report/A", "hello")
 
 
-def test_an_expired_certificate_is_refused(authority: Authority, parties: Parties, tmp_path: Path) -> None:
+def test_an_expired_certificate_is_refused(
+    authority: Authority, parties: Parties, tmp_path: Path
+) -> None:
     key, request, certificate = (tmp_path / name for name in ("old.key", "old.csr", "old.crt"))
     run("openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=old",
         "-keyout", key, "-out", request)  # fmt: skip
@@ -77,11 +83,15 @@ def test_an_expired_certificate_is_refused(authority: Authority, parties: Partie
     assert parties.of(certificate).publish(f"{TASK}/report/old", "hello")
 
 
-def test_the_certificate_of_the_broker_opens_no_connection(broker: ShippedBroker, parties: Parties) -> None:
+def test_the_certificate_of_the_broker_opens_no_connection(
+    broker: ShippedBroker, parties: Parties
+) -> None:
     assert parties.of(broker.files / "server.crt").publish(f"{TASK}/report/service:broker", "hello")
 
 
-def test_a_device_cannot_pass_for_the_broker(authority: Authority, parties: Parties, place: Path) -> None:
+def test_a_device_cannot_pass_for_the_broker(
+    authority: Authority, parties: Parties, place: Path
+) -> None:
     """Its certificate is good for clients only, even where its name is the broker's."""
     fake = place / "fake"
     shutil.copytree(authority.unpack("broker"), fake / "files")
@@ -145,7 +155,9 @@ def test_a_last_will_is_no_way_around(parties: Parties) -> None:
 # --- what a device may read -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("topics", [("#",), ("+/#",), (f"{TASK}/#",), (f"{TASK}/+/+", f"{TASK}/+"), ("$SYS/#", "#")])
+@pytest.mark.parametrize(
+    "topics", [("#",), ("+/#",), (f"{TASK}/#",), (f"{TASK}/+/+", f"{TASK}/+"), ("$SYS/#", "#")]
+)
 def test_wildcards_yield_only_what_is_allowed(parties: Parties, topics: tuple[str, ...]) -> None:
     """A device listens to everything while others report and get their receipts."""
     public = [f"{TASK}/{kind}" for kind in ("task", "active", "subspace")]
@@ -156,7 +168,10 @@ def test_wildcards_yield_only_what_is_allowed(parties: Parties, topics: tuple[st
         for topic in public:
             parties.aggregator.publish(topic, "public")
         parties.aggregator.publish(f"{TASK}/receipt/B", "last")
-        assert b.until("last") == [*(f"{topic} public" for topic in public), f"{TASK}/receipt/B last"]
+        assert b.until("last") == [
+            *(f"{topic} public" for topic in public),
+            f"{TASK}/receipt/B last",
+        ]
 
 
 def test_what_is_kept_for_one_device_is_not_for_another(parties: Parties) -> None:
@@ -168,7 +183,11 @@ def test_what_is_kept_for_one_device_is_not_for_another(parties: Parties) -> Non
         with parties.b.listening("#", f"{TASK}/receipt/A", f"$share/x/{TASK}/report/+") as b:
             parties.a.publish(f"{TASK}/report/A", "shared")
             parties.aggregator.publish(f"{TASK}/receipt/B", "last")
-            assert sorted(b.until("last")) == [f"{TASK}/receipt/B kept", f"{TASK}/receipt/B last", f"{TASK}/task kept"]
+            assert sorted(b.until("last")) == [
+                f"{TASK}/receipt/B kept",
+                f"{TASK}/receipt/B last",
+                f"{TASK}/task kept",
+            ]
     finally:
         for kind in ("task", "receipt/A", "receipt/B"):
             parties.aggregator.publish(f"{TASK}/{kind}", "", "-r")
@@ -188,8 +207,12 @@ def test_a_device_with_a_telling_name_is_a_device(parties: Parties, name: str) -
         assert listener.until("last") == [f"{TASK}/receipt/{name} last"]
 
 
-@pytest.mark.parametrize("claim", [("-u", "service:aggregator", "-P", "x"), ("-i", "service:aggregator"), ("-i", ID)])
-def test_a_device_cannot_claim_to_be_the_aggregator(parties: Parties, claim: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(
+    "claim", [("-u", "service:aggregator", "-P", "x"), ("-i", "service:aggregator"), ("-i", ID)]
+)
+def test_a_device_cannot_claim_to_be_the_aggregator(
+    parties: Parties, claim: tuple[str, ...]
+) -> None:
     """Neither user name nor client id count: the claim gives no right, and does not disturb the real one."""
     with parties.aggregator.listening("#", options=("-i", ID)) as aggregator:
         assert "Not authorized" in parties.a.publish(f"{TASK}/subspace", "forged", *claim)
@@ -227,7 +250,9 @@ def test_what_was_kept_survives_a_restart(broker: ShippedBroker, parties: Partie
         assert aggregator.until("queued") == [f"{TASK}/report/A queued"]
 
 
-def test_a_revoked_certificate_is_out(authority: Authority, broker: ShippedBroker, parties: Parties) -> None:
+def test_a_revoked_certificate_is_out(
+    authority: Authority, broker: ShippedBroker, parties: Parties
+) -> None:
     """Its open connection as well, and the others are not."""
     lost = parties.device("lost")
     with lost.listening("#") as listener:
@@ -246,4 +271,8 @@ def test_the_log_names_no_one_and_holds_no_message(broker: ShippedBroker, partie
     parties.a.publish(f"{TASK}/report/A", "confidential")
     log = broker.log.read_text()
     assert "OpenSSL Error" in log  # strangers were turned away
-    assert not [line for line in log.splitlines() if "confidential" in line or "report/" in line or " as A " in line]
+    assert not [
+        line
+        for line in log.splitlines()
+        if "confidential" in line or "report/" in line or " as A " in line
+    ]

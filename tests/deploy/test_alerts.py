@@ -21,7 +21,9 @@ from tests.deploy.tools import Authority, ShippedBroker, run
 pytestmark = [
     pytest.mark.broker,
     # The client library leaves a socket to the garbage collector when a handshake fails.
-    pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.filterwarnings(
+        "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+    ),
 ]
 Connect = Callable[..., Connection]
 
@@ -32,9 +34,19 @@ def connect(broker: ShippedBroker, authority: Authority) -> Iterator[Connect]:
     made: list[Connection] = []
 
     def start(folder: Path | None, ca: Path | None = None) -> Connection:
-        login = {} if folder is None else {"certificate": str(folder / "device.crt"), "key": str(folder / "device.key")}
-        address = Broker.parse(f"mqtts://localhost:{broker.port}", ca=str(ca or authority.pki / "ca.crt"), **login)
-        made.append(Connection(address, "any", ["fsir/1/activity/task"], lambda _: None, delays=Delays(0.1, 0.3)))
+        login = (
+            {}
+            if folder is None
+            else {"certificate": str(folder / "device.crt"), "key": str(folder / "device.key")}
+        )
+        address = Broker.parse(
+            f"mqtts://localhost:{broker.port}", ca=str(ca or authority.pki / "ca.crt"), **login
+        )
+        made.append(
+            Connection(
+                address, "any", ["fsir/1/activity/task"], lambda _: None, delays=Delays(0.1, 0.3)
+            )
+        )
         return made[-1]
 
     yield start
@@ -69,18 +81,27 @@ def expired(authority: Authority, folder: Path) -> Path:
 
 
 def test_no_certificate(connect: Connect, caplog: pytest.LogCaptureFixture) -> None:
-    step_until(connect(None), lambda: warned(caplog, "nobody in without a certificate", "--cert", "next attempt"))
+    step_until(
+        connect(None),
+        lambda: warned(caplog, "nobody in without a certificate", "--cert", "next attempt"),
+    )
 
 
 def test_an_expired_certificate(
     connect: Connect, authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    step_until(connect(expired(authority, tmp_path)), lambda: warned(caplog, "has expired", "Renew"))
+    step_until(
+        connect(expired(authority, tmp_path)), lambda: warned(caplog, "has expired", "Renew")
+    )
 
 
-def test_a_certificate_of_another_authority(connect: Connect, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_a_certificate_of_another_authority(
+    connect: Connect, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     stranger = Authority(tmp_path).device("A")
-    step_until(connect(stranger), lambda: warned(caplog, "not from an authority that the broker knows"))
+    step_until(
+        connect(stranger), lambda: warned(caplog, "not from an authority that the broker knows")
+    )
 
 
 def test_a_certificate_that_was_not_made_for_devices(
@@ -125,8 +146,14 @@ def turned_away(broker: ShippedBroker, ca: Path, folder: Path) -> str:
     return words
 
 
-def test_an_aggregator_is_told_the_same(broker: ShippedBroker, authority: Authority, tmp_path: Path) -> None:
+def test_an_aggregator_is_told_the_same(
+    broker: ShippedBroker, authority: Authority, tmp_path: Path
+) -> None:
     ours, strange = authority.pki / "ca.crt", Authority(tmp_path / "strange")
     assert "has expired" in turned_away(broker, ours, expired(authority, tmp_path))
-    assert "not from an authority that the broker knows" in turned_away(broker, ours, strange.device("A"))
-    assert "do not accept the broker's" in turned_away(broker, strange.pki / "ca.crt", authority.device("B"))
+    assert "not from an authority that the broker knows" in turned_away(
+        broker, ours, strange.device("A")
+    )
+    assert "do not accept the broker's" in turned_away(
+        broker, strange.pki / "ca.crt", authority.device("B")
+    )

@@ -44,25 +44,37 @@ def test_images_run_without_root() -> None:
 
 def test_what_is_copied_exists_and_nothing_else_is_sent() -> None:
     text = (DOCKER / "Dockerfile").read_text()
-    sent = set(re.findall(r"^!(.*)$", (DOCKER / "Dockerfile.dockerignore").read_text(), re.MULTILINE))
-    copied = {part for line in re.findall(r"^COPY (.*) \S+$", text, re.MULTILINE) for part in line.split()}
+    sent = set(
+        re.findall(r"^!(.*)$", (DOCKER / "Dockerfile.dockerignore").read_text(), re.MULTILINE)
+    )
+    copied = {
+        part for line in re.findall(r"^COPY (.*) \S+$", text, re.MULTILINE) for part in line.split()
+    }
     copied |= set(re.findall(r"type=bind,source=([^,]+)", text))
     assert copied == sent
     assert all((ROOT / name).exists() for name in copied)
 
 
 def test_built_targets_exist(services: dict[str, Any]) -> None:
-    targets = set(re.findall(r"^FROM \S+ AS (\S+)$", (DOCKER / "Dockerfile").read_text(), re.MULTILINE))
+    targets = set(
+        re.findall(r"^FROM \S+ AS (\S+)$", (DOCKER / "Dockerfile").read_text(), re.MULTILINE)
+    )
     assert {service["build"]["target"] for service in services.values()} <= targets
-    assert all((DOCKER / service["build"]["context"]).resolve() == ROOT for service in services.values())
+    assert all(
+        (DOCKER / service["build"]["context"]).resolve() == ROOT for service in services.values()
+    )
 
 
-def test_each_service_is_given_its_own_files_and_no_other(services: dict[str, Any], tmp_path: Path) -> None:
+def test_each_service_is_given_its_own_files_and_no_other(
+    services: dict[str, Any], tmp_path: Path
+) -> None:
     need("openssl")
     run(DOCKER / "prepare.sh", tmp_path / "files")
     keys = set()
     for name, service in services.items():
-        mounted = [volume.split(":")[0] for volume in service["volumes"] if volume.startswith("./files")]
+        mounted = [
+            volume.split(":")[0] for volume in service["volumes"] if volume.startswith("./files")
+        ]
         if name != "prepare":
             assert mounted == [f"./files/{name}"]
             (key,) = (tmp_path / "files" / name).glob("*.key")

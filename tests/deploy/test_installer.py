@@ -22,7 +22,9 @@ def bundle(authority: Authority) -> Path:
     return authority.device("pi-01")
 
 
-def _install(bundle: Path, tmp_path: Path, *arguments: object, **pretend: str) -> subprocess.CompletedProcess[str]:
+def _install(
+    bundle: Path, tmp_path: Path, *arguments: object, **pretend: str
+) -> subprocess.CompletedProcess[str]:
     """Run the installer on a computer that answers as told; it is to stop before it changes anything."""
     for program, answer in (PRETEND | pretend).items():
         (tmp_path / program).write_text(f"#!/bin/sh\necho {answer}\n")
@@ -67,12 +69,28 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         tree = Path(folder)
         tree.chmod(0o755)
         packages = "python3,python3-venv,openssl,systemd"
-        run("debootstrap", "--variant=minbase", f"--include={packages}", "bookworm", tree, timeout=1500)
+        run(
+            "debootstrap",
+            "--variant=minbase",
+            f"--include={packages}",
+            "bookworm",
+            tree,
+            timeout=1500,
+        )
         libraries = ("numpy", "paho-mqtt", "msgpack")
         run(sys.executable, "-m", "pip", "download", "--only-binary", ":all:", "--constraint", ROOT / "constraints.txt",
             "--dest", tree / "wheels", *libraries)  # fmt: skip
         project = clone(tmp_path_factory.mktemp("clone"))
-        run(sys.executable, "-m", "pip", "wheel", "--no-deps", "--wheel-dir", tree / "wheels", project)
+        run(
+            sys.executable,
+            "-m",
+            "pip",
+            "wheel",
+            "--no-deps",
+            "--wheel-dir",
+            tree / "wheels",
+            project,
+        )
         yield tree
 
 
@@ -86,7 +104,9 @@ def test_it_installs_into_a_clean_debian(bundle: Path, tree: Path) -> None:
     inside = ("chroot", tree)
     assert "take part" in run(*inside, "/opt/fsir/bin/fsir-agent", "--help").stdout
     assert "fsir-agent" in run(*inside, "id", "-nG", "fsir-agent").stdout
-    assert (tree / "etc/systemd/system/multi-user.target.wants/fsir-agent@pi-01.service").is_symlink()
+    assert (
+        tree / "etc/systemd/system/multi-user.target.wants/fsir-agent@pi-01.service"
+    ).is_symlink()
     assert (tree / "etc/fsir/pi-01/device.key").stat().st_mode & 0o777 == 0o600
     assert not list((tree / "tmp").iterdir())  # no copy of the key stays behind
     run(*inside, "systemd-analyze", "verify", "--man=no", "fsir-agent@pi-01.service")

@@ -56,15 +56,26 @@ def test_five_thousand_connected_devices_are_all_counted(
         aggregator.terminate()
         aggregator.wait(60)
         resource.setrlimit(resource.RLIMIT_NOFILE, before)
-    (status,) = json.loads(run("fsir-aggregator", "status", "--store", store, "--json").stdout)["tasks"]
+    (status,) = json.loads(run("fsir-aggregator", "status", "--store", store, "--json").stdout)[
+        "tasks"
+    ]
     assert status["stages"]["final"]["devices"] == DEVICES
 
 
-async def _reports(clients: list[SmallClient], names: list[str], task, broker: ShippedBroker) -> Counter[str]:
+async def _reports(
+    clients: list[SmallClient], names: list[str], task, broker: ShippedBroker
+) -> Counter[str]:
     await join_all(clients)
-    assert len(list(Path(f"/proc/{broker.pid}/fd").iterdir())) > DEVICES  # all at once, not one after the other
-    reports = [(topic(task.name, "report", name), report(task, name, seed)) for seed, name in enumerate(names)]
-    answers = await asyncio.gather(*(client.report(*message) for client, message in zip(clients, reports, strict=True)))
+    assert (
+        len(list(Path(f"/proc/{broker.pid}/fd").iterdir())) > DEVICES
+    )  # all at once, not one after the other
+    reports = [
+        (topic(task.name, "report", name), report(task, name, seed))
+        for seed, name in enumerate(names)
+    ]
+    answers = await asyncio.gather(
+        *(client.report(*message) for client, message in zip(clients, reports, strict=True))
+    )
     for client in clients:
         client.leave()
     return Counter(verdict.status for verdicts in answers for verdict in verdicts)

@@ -56,7 +56,9 @@ def blocks() -> list[Block]:
     """The blocks of the page that are headed by a place, in order."""
     found, section = [], ""
     for heading, place, script in re.findall(
-        r"^## ([^\n]*)$|^```sh (\w+)\n(.*?)^```$", (ROOT / "docs/operations.md").read_text(), re.MULTILINE | re.DOTALL
+        r"^## ([^\n]*)$|^```sh (\w+)\n(.*?)^```$",
+        (ROOT / "docs/operations.md").read_text(),
+        re.MULTILINE | re.DOTALL,
     ):
         section = heading or section
         if place:
@@ -112,7 +114,9 @@ class Site:
 
     def story(self) -> str:
         """What all services have said."""
-        return "\n".join(machine.sh("journalctl --no-pager -o cat", None) for machine in (self.server, *self.pis))
+        return "\n".join(
+            machine.sh("journalctl --no-pager -o cat", None) for machine in (self.server, *self.pis)
+        )
 
 
 def _program(path: Path, text: str) -> None:
@@ -162,7 +166,10 @@ def test_following_the_page_ends_with_a_subspace(site: Site) -> None:
     for pi in site.pis[:2]:
         site.wait_until(lambda pi=pi: _connected(pi) == 2)
     assert _connected(site.pis[2]) == 1
-    assert site.server.systemctl("is-active", "mosquitto", "fsir-aggregator").split() == ["active", "active"]
+    assert site.server.systemctl("is-active", "mosquitto", "fsir-aggregator").split() == [
+        "active",
+        "active",
+    ]
 
 
 def _connected(pi: Machine) -> int:

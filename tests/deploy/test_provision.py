@@ -33,14 +33,29 @@ def test_names_follow_the_rule_of_the_protocol(command: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["service:aggregator", "service:broker", "a/b", "+", "#", "", "-x", "a b", "a\n", "x" * 65, "é"]
+    "name",
+    [
+        "service:aggregator",
+        "service:broker",
+        "a/b",
+        "+",
+        "#",
+        "",
+        "-x",
+        "a b",
+        "a\n",
+        "x" * 65,
+        "é",
+    ],
 )
 def test_a_name_that_no_device_can_have_is_refused(command: dict[str, Any], name: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
         command["device_name"](name)
 
 
-@pytest.mark.parametrize("url", ["mqtt://localhost", "mqtts://", "mqtts://a b", "localhost:8883", "mqtts://h\nX=1"])
+@pytest.mark.parametrize(
+    "url", ["mqtt://localhost", "mqtts://", "mqtts://a b", "localhost:8883", "mqtts://h\nX=1"]
+)
 def test_only_encrypted_addresses_are_written(command: dict[str, Any], url: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
         command["broker_url"](url)
@@ -103,11 +118,17 @@ def test_revoking_takes_all_certificates_of_a_name(authority: Authority) -> None
     authority.device("five")
     authority.device("five", "--renew")
     assert authority("revoke", "five").stdout.startswith("2 certificate(s)")
-    assert [line.split()[1] for line in authority("list").stdout.splitlines() if line.startswith("five ")] == [
-        "revoked"
-    ] * 2
+    assert [
+        line.split()[1]
+        for line in authority("list").stdout.splitlines()
+        if line.startswith("five ")
+    ] == ["revoked"] * 2
     revoked = run("openssl", "crl", "-in", authority.pki / "crl.pem", "-noout", "-text").stdout
-    serials = [line.split()[-1] for line in authority("list").stdout.splitlines() if line.startswith("five ")]
+    serials = [
+        line.split()[-1]
+        for line in authority("list").stdout.splitlines()
+        if line.startswith("five ")
+    ]
     assert all(serial in revoked for serial in serials)
     authority("revoke", "five", status=2)
     authority.device("five")  # the name is free again

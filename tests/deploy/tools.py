@@ -17,17 +17,23 @@ ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
 
 
-def run(*command: object, status: int | None = 0, **options: object) -> subprocess.CompletedProcess[str]:
+def run(
+    *command: object, status: int | None = 0, **options: object
+) -> subprocess.CompletedProcess[str]:
     """Run a program; its words are part of the failure if it ends otherwise than expected (None: anyhow)."""
     program, *rest = (str(part) for part in command)
-    ran = subprocess.run([find(program) or program, *rest], capture_output=True, text=True, check=False, **options)  # type: ignore[call-overload]
+    ran = subprocess.run(
+        [find(program) or program, *rest], capture_output=True, text=True, check=False, **options
+    )  # type: ignore[call-overload]
     assert status is None or ran.returncode == status, f"{command}\n{ran.stdout}\n{ran.stderr}"
     return ran
 
 
 def clone(folder: Path) -> Path:
     """A copy of the project without anything that was built, as someone else would have it."""
-    listed = run("git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT).stdout
+    listed = run(
+        "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", cwd=ROOT
+    ).stdout
     for name in filter(None, listed.split("\0")):
         if (ROOT / name).is_file():  # not one that is about to be deleted
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -43,7 +49,9 @@ class Authority:
         self("init")
 
     def __call__(self, *arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
-        return run(sys.executable, DEPLOY / "provision", "--pki", self.pki, *arguments, status=status)
+        return run(
+            sys.executable, DEPLOY / "provision", "--pki", self.pki, *arguments, status=status
+        )
 
     def unpack(self, bundle: str) -> Path:
         """The folder that a bundle unpacks into."""
@@ -93,7 +101,9 @@ class ShippedBroker:
                 os.chown(path, user.pw_uid, user.pw_gid)
         with self.log.open("ab") as log:
             command = [find("mosquitto") or "mosquitto", "-c", str(self.work / "here.conf")]
-            self._process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+            self._process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=log, stderr=log
+            )
         deadline = time.monotonic() + 20
         while True:
             assert self._process.poll() is None, self.log.read_text()

@@ -19,9 +19,13 @@ from fsir.wire.messages import Active, Receipt, Report, Subspace, Verdict, encod
 class TinyAggregator:
     """Answers the reports of one task; `silent` ones see them and say nothing."""
 
-    def __init__(self, url: str, task: Task, *, active: tuple[str, ...] = (), silent: bool = False) -> None:
+    def __init__(
+        self, url: str, task: Task, *, active: tuple[str, ...] = (), silent: bool = False
+    ) -> None:
         self.task, self.active, self.silent = task, active, silent
-        self.seen: list[tuple[str, bytes]] = []  # everything that anybody publishes below the task, in order
+        self.seen: list[
+            tuple[str, bytes]
+        ] = []  # everything that anybody publishes below the task, in order
         self.counted: dict[tuple[str, str], bytes] = {}  # (device, stage) -> bytes
         self._verdicts: dict[str, dict[str, Verdict]] = {}
         self._lock = threading.Lock()
@@ -31,7 +35,9 @@ class TinyAggregator:
         self._client.on_connect = lambda client, *_: client.subscribe("#", 1)
         self._client.connect(parts.hostname or "", parts.port or 1883)
         self._client.loop_start()
-        self._client.publish(topic(task.name, "task"), task.encode(), 1, retain=True).wait_for_publish(10)
+        self._client.publish(
+            topic(task.name, "task"), task.encode(), 1, retain=True
+        ).wait_for_publish(10)
 
     def __enter__(self) -> TinyAggregator:
         return self
@@ -57,7 +63,9 @@ class TinyAggregator:
         mine = self._verdicts.setdefault(report.device, {})
         mine[report.stage] = Verdict(report_id(payload), status)
         answer = encode(Receipt(self.task.digest, report.device, mine))
-        self._client.publish(topic(self.task.name, "receipt", report.device), answer, 1, retain=True)
+        self._client.publish(
+            topic(self.task.name, "receipt", report.device), answer, 1, retain=True
+        )
         if report.stage == "screening" and self.active:
             active = encode(Active(self.task.digest, self.active, 1))
             self._client.publish(topic(self.task.name, "active"), active, 1, retain=True)
@@ -68,7 +76,15 @@ class TinyAggregator:
         """Publish a subspace: the first feature."""
         features = self.active or self.task.features.names
         found = Subspace(
-            self.task.digest, 1, features, np.eye(len(features))[:, :1], np.ones(1), 0.1, 0.1, len(self.counted), 100
+            self.task.digest,
+            1,
+            features,
+            np.eye(len(features))[:, :1],
+            np.ones(1),
+            0.1,
+            0.1,
+            len(self.counted),
+            100,
         )
         self._client.publish(topic(self.task.name, "subspace"), encode(found), 1, retain=True)
 

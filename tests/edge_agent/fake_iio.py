@@ -23,12 +23,23 @@ class FakeDevice:
         self.folder = root / f"sys/devices/platform/i2c/{number}-0068/iio:device{number}"
         self.link = root / f"sys/bus/iio/devices/iio:device{number}"
         self.node = root / f"dev/iio:device{number}"
-        files = {"name": name, "current_timestamp_clock": "realtime", "buffer/enable": "0", "buffer/length": "2"}
+        files = {
+            "name": name,
+            "current_timestamp_clock": "realtime",
+            "buffer/enable": "0",
+            "buffer/length": "2",
+        }
         if rate:
-            files |= {"sampling_frequency": rate, "sampling_frequency_available": "10 20 50 100 200 500"}
+            files |= {
+                "sampling_frequency": rate,
+                "sampling_frequency_available": "10 20 50 100 200 500",
+            }
         index = 0
         for kind in kinds:
-            files |= {f"in_{kind}_scale": f"{self.scales[kind]:.9f}", f"in_{kind}_scale_available": "0.000598 0.002394"}
+            files |= {
+                f"in_{kind}_scale": f"{self.scales[kind]:.9f}",
+                f"in_{kind}_scale_available": "0.000598 0.002394",
+            }
             if matrix:
                 files[f"in_{kind}_mount_matrix"] = matrix
             for axis in AXES:

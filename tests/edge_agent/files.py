@@ -22,5 +22,7 @@ def write(tmp_path, kind, rows):
             table.writerow(["a", "b", "y"])
             table.writerows(rows)
     else:
-        path.write_text("".join(json.dumps(dict(zip("aby", row, strict=True))) + "\n" for row in rows))
+        path.write_text(
+            "".join(json.dumps(dict(zip("aby", row, strict=True))) + "\n" for row in rows)
+        )
     return path

@@ -50,7 +50,9 @@ def write_recording(path: Path, times, acc, gyro, labels=None) -> Path:
         table = csv.writer(file, lineterminator="\n")
         names = ["time", "acc_x", "acc_y", "acc_z", "gyro_x", "gyro_y", "gyro_z"]
         table.writerow(names if labels is None else [*names, "label"])
-        for moment, a, g, label in zip_longest(times, acc, gyro, labels if labels is not None else ()):
+        for moment, a, g, label in zip_longest(
+            times, acc, gyro, labels if labels is not None else ()
+        ):
             row = [repr(float(moment)), *(repr(float(value)) for value in (*a, *g))]
             table.writerow(row if labels is None else [*row, label])
     return path

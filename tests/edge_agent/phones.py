@@ -25,15 +25,25 @@ def messages(times, acc, gyro, total=True, batch=1.0, session="one", device="pho
     found, low = [], 0
     while low < len(times):
         high = max(low + 1, int(np.searchsorted(times, times[low] + batch)))
-        payload = [{"name": "barometer", "time": 1, "values": {"relativeAltitude": 0.1, "pressure": 1010.4}}]
+        payload = [
+            {
+                "name": "barometer",
+                "time": 1,
+                "values": {"relativeAltitude": 0.1, "pressure": 1010.4},
+            }
+        ]
         for moment, a in zip(times[low:high], acc[low:high], strict=True):
             if total:
                 payload.append(entry("totalacceleration", moment, a * G, accuracy=3))
                 payload.append(entry("accelerometeruncalibrated", moment, a))
             payload.append(entry("accelerometer", moment, a * G - UPRIGHT))
             payload.append(entry("gravity", moment, UPRIGHT))
-        payload += [entry("gyroscope", m, g) for m, g in zip(times[low:high], gyro[low:high], strict=True)]
-        found.append({"messageId": len(found), "sessionId": session, "deviceId": device, "payload": payload})
+        payload += [
+            entry("gyroscope", m, g) for m, g in zip(times[low:high], gyro[low:high], strict=True)
+        ]
+        found.append(
+            {"messageId": len(found), "sessionId": session, "deviceId": device, "payload": payload}
+        )
         low = high
     return found
 

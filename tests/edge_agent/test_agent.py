@@ -42,7 +42,9 @@ def test_one_stage_from_task_to_serving():
     assert agent.learn_many(X, y) == 100
     assert not agent.wants_records
     sent = agent.outgoing(1.0)
-    assert [(r.stage, r.n, r.device, r.task) for r in reports(sent)] == [("final", 100, DEVICE, plain.digest)]
+    assert [(r.stage, r.n, r.device, r.task) for r in reports(sent)] == [
+        ("final", 100, DEVICE, plain.digest)
+    ]
     assert agent.phase is Phase.REPORTED
     agent.receive(*receipt(plain, sent))
     assert agent.phase is Phase.SERVING
@@ -129,7 +131,9 @@ def test_the_report_waits_for_a_random_delay():
         agent = simulated(late, seed=seed)
         agent.learn_many(*data(late, 100))
         agent.outgoing(0.0)
-        holds.append(next(float(now) for now in np.arange(0.0, 101.0, 0.5) if agent.outgoing(float(now))))
+        holds.append(
+            next(float(now) for now in np.arange(0.0, 101.0, 0.5) if agent.outgoing(float(now)))
+        )
     assert min(holds) < 35.0 < 65.0 < max(holds)
 
 
@@ -156,7 +160,9 @@ def test_refused_records_do_not_count():
 def test_columns_that_the_task_does_not_know_are_ignored_and_missing_ones_refused():
     plain = task()
     agent = simulated(plain)
-    agent.learn(Record(Position(0), {"x0": "1", "x1": 2.0, "x2": "0.5", "y": "a", "battery": "full"}))
+    agent.learn(
+        Record(Position(0), {"x0": "1", "x1": 2.0, "x2": "0.5", "y": "a", "battery": "full"})
+    )
     assert agent.n == 1
     agent.learn(Record(Position(1), {"x0": 1.0, "x2": 2.0, "y": "a"}))
     agent.learn(Record(Position(2), {}))

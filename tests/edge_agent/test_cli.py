@@ -114,7 +114,13 @@ def test_ledger(lived, capsys):
     assert main(["ledger", "--json", "--state", str(lived)]) == 0
     found = json.loads(capsys.readouterr().out)
     (row,) = found["releases"]
-    assert (row["task"], row["stage"], row["first"], row["last"], row["verdict"]) == ("done", "final", 0, 99, "counted")
+    assert (row["task"], row["stage"], row["first"], row["last"], row["verdict"]) == (
+        "done",
+        "final",
+        0,
+        99,
+        "counted",
+    )
 
 
 def test_an_infinite_cost_is_valid_json(tmp_path, capsys):
@@ -156,7 +162,19 @@ def test_status_of_a_device_that_waits_for_the_active_set(tmp_path, capsys):
     state.close()
 
 
-RUN = ["run", "--broker", "mqtt://127.0.0.1:9", "--task", "t", "--device", "d", "--source", "jsonl:-", "--state", "s"]
+RUN = [
+    "run",
+    "--broker",
+    "mqtt://127.0.0.1:9",
+    "--task",
+    "t",
+    "--device",
+    "d",
+    "--source",
+    "jsonl:-",
+    "--state",
+    "s",
+]
 
 
 @pytest.mark.parametrize(
@@ -173,16 +191,28 @@ RUN = ["run", "--broker", "mqtt://127.0.0.1:9", "--task", "t", "--device", "d", 
         ([*RUN, "--labels", "shout"], "topic:TOPIC"),
         ([*RUN, "--labels", "topic:"], "topic:TOPIC"),
         ([*RUN, "--labels", "topic:a/#"], "one topic"),
-        ([*RUN, "--labels", "topic:a"], "does not belong on the federation's broker; give the broker of your own"),
+        (
+            [*RUN, "--labels", "topic:a"],
+            "does not belong on the federation's broker; give the broker of your own",
+        ),
         ([*RUN, "--labels", "press", "--source", "csv:/nowhere.csv"], "--time-column"),
         ([*RUN, "--label-delay", "-1"], "--label-delay"),
         (
             [*RUN, "--source", "iio:mpu6050", "--time-column", "t"],
             "--time-column means nothing to --source iio:",
         ),
-        ([*RUN, "--source", "sensorlogger:http://127.0.0.1:9/x", "--time-column", "t"], "it goes with csv: and jsonl:"),
-        ([*RUN, "--record-id", "seq"], "--record-id means nothing to --source jsonl:-: it goes with mqtt:"),
-        ([*RUN, "--source", "signals:/nowhere.csv", "--time-column", "stamp"], "in the column time; name that"),
+        (
+            [*RUN, "--source", "sensorlogger:http://127.0.0.1:9/x", "--time-column", "t"],
+            "it goes with csv: and jsonl:",
+        ),
+        (
+            [*RUN, "--record-id", "seq"],
+            "--record-id means nothing to --source jsonl:-: it goes with mqtt:",
+        ),
+        (
+            [*RUN, "--source", "signals:/nowhere.csv", "--time-column", "stamp"],
+            "in the column time; name that",
+        ),
     ],
 )
 def test_mistakes_end_with_one_clear_line(arguments, reason, capsys, tmp_path, monkeypatch):

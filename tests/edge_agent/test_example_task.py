@@ -28,8 +28,12 @@ def test_the_example_has_the_constants_of_the_simulator(tmp_path):
     row = np.zeros((1, len(FEATURE_NAMES)))
     people = tuple(DeviceStream(f"person-{k}", row, np.array([LEVELS[0]])) for k in range(4))
     scenario = activities(Population("raw", FEATURE_NAMES, LEVELS, people, (), ()), None)
-    simulated = build(scenario.population, scenario.geometry, Setting(epsilon=1.0, unit_records=2, records=500))
+    simulated = build(
+        scenario.population, scenario.geometry, Setting(epsilon=1.0, unit_records=2, records=500)
+    )
     assert replace(task.report, max_delay=0.0) == replace(simulated.report, max_delay=0.0)
-    assert replace(task.screening, wait_seconds=0.0) == replace(simulated.screening, wait_seconds=0.0)
+    assert replace(task.screening, wait_seconds=0.0) == replace(
+        simulated.screening, wait_seconds=0.0
+    )
     for section in ("name", "features", "response", "clip", "privacy"):
         assert getattr(task, section) == getattr(simulated, section)

@@ -27,7 +27,9 @@ pytestmark = pytest.mark.broker
 def kill_at_random(arguments, rng, stdin=None, kills=20, window=(0.4, 2.4)) -> None:
     """Start it and end it like a power cut, so many times."""
     for _ in range(kills):
-        process = subprocess.Popen(arguments, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            arguments, stdin=stdin, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(rng.uniform(*window))
         end(process)
@@ -36,14 +38,19 @@ def kill_at_random(arguments, rng, stdin=None, kills=20, window=(0.4, 2.4)) -> N
 def run_with_kills(url: str, tmp_path: Path, kills: int, records_rule: str) -> None:
     of = screened(records=records_rule)
     source = write_jsonl(tmp_path / "data.jsonl", of, 400)
-    arguments = command(url, f"jsonl:{source}", tmp_path, "--time-column", "t", "--speed", "60", "--once")
+    arguments = command(
+        url, f"jsonl:{source}", tmp_path, "--time-column", "t", "--speed", "60", "--once"
+    )
     rng = random.Random(kills)
     with TinyAggregator(url, of, active=("x1", "x4")) as server:
         kill_at_random(arguments, rng, kills=kills)
         last = subprocess.run(arguments, capture_output=True, text=True, timeout=120)
         assert last.returncode == 0, last.stderr
         found = server.reports(DEVICE)
-        assert {stage: len(payloads) for stage, payloads in found.items()} == {"screening": 1, "final": 1}
+        assert {stage: len(payloads) for stage, payloads in found.items()} == {
+            "screening": 1,
+            "final": 1,
+        }
         assert set(server.counted) == {(DEVICE, "screening"), (DEVICE, "final")}
     rows = ledger(tmp_path)
     assert sorted(row.stage for row in rows) == ["final", "screening"]
@@ -66,13 +73,20 @@ HOT = 150
 
 
 def hot_task(records: int) -> Task:
-    return task(HOT, privacy={"mechanism": "none"}, clip={"truncate": 1.0, "norm": 1.0}, report={"records": records})
+    return task(
+        HOT,
+        privacy={"mechanism": "none"},
+        clip={"truncate": 1.0, "norm": 1.0},
+        report={"records": records},
+    )
 
 
 class Feeder:
     """Delivers the one-hot records through one kind of source, slowly, across all restarts of the agent."""
 
-    def __init__(self, kind: str, of: Task, tmp_path: Path, server: TinyAggregator, pause: float) -> None:
+    def __init__(
+        self, kind: str, of: Task, tmp_path: Path, server: TinyAggregator, pause: float
+    ) -> None:
         self.kind, self.stdin, self._pause = kind, None, pause
         lines = [json.dumps(one_hot(of, j) | {"t": j, "seq": j}) for j in range(HOT)]
         self._stop = threading.Event()
@@ -82,7 +96,10 @@ class Feeder:
             self.source = f"jsonl:{tmp_path / 'hot.jsonl'}"
         elif kind == "csv":
             rows = [json.loads(line) for line in lines]
-            text = [",".join(rows[0]), *(",".join(str(value) for value in row.values()) for row in rows)]
+            text = [
+                ",".join(rows[0]),
+                *(",".join(str(value) for value in row.values()) for row in rows),
+            ]
             (tmp_path / "hot.csv").write_text("\n".join(text) + "\n")
             self.source = f"csv:{tmp_path / 'hot.csv'}"
         elif kind == "stdin":
@@ -92,7 +109,9 @@ class Feeder:
             self._thread.start()
         else:
             self.source, self.more = "mqtt:sensors/hot", ["--record-id", "seq"]
-            server.publish("sensors/hot", lines[0].encode(), retain=True)  # the last reading, once more for newcomers
+            server.publish(
+                "sensors/hot", lines[0].encode(), retain=True
+            )  # the last reading, once more for newcomers
             self._thread = threading.Thread(target=self._pump, args=(lines, self._onto(server)))
             self._thread.start()
 
@@ -126,7 +145,14 @@ def count_with_kills(kind: str, url: str, tmp_path: Path, kills: int) -> None:
     with TinyAggregator(url, of) as server:
         feeder = Feeder(kind, of, tmp_path, server, pause=0.015 * kills)
         try:
-            arguments = command(url, feeder.source, tmp_path, "--policy", str(tmp_path / "policy.toml"), *feeder.more)
+            arguments = command(
+                url,
+                feeder.source,
+                tmp_path,
+                "--policy",
+                str(tmp_path / "policy.toml"),
+                *feeder.more,
+            )
             kill_at_random(arguments, random.Random(7), feeder.stdin, kills)
             last = subprocess.Popen(arguments, stdin=feeder.stdin, stdout=subprocess.DEVNULL)
             try:

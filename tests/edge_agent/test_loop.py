@@ -39,16 +39,25 @@ def test_it_reports_once_and_then_serves(mosquitto_url, tmp_path, screening):
     source = write_jsonl(tmp_path / "data.jsonl", of, 230)
     with TinyAggregator(mosquitto_url, of, active=active) as server:
         done = subprocess.run(
-            command(mosquitto_url, f"jsonl:{source}", tmp_path), capture_output=True, text=True, timeout=60
+            command(mosquitto_url, f"jsonl:{source}", tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert done.returncode == 0, done.stderr
         stages = {"final"} if screening is None else {"screening", "final"}
-        assert {stage: len(found) for stage, found in server.reports(DEVICE).items()} == dict.fromkeys(stages, 1)
+        assert {
+            stage: len(found) for stage, found in server.reports(DEVICE).items()
+        } == dict.fromkeys(stages, 1)
         # Nothing but reports, and served records on standard output only.
-        ours = [about for about, _ in server.seen if about.endswith(DEVICE) and "/receipt/" not in about]
+        ours = [
+            about for about, _ in server.seen if about.endswith(DEVICE) and "/receipt/" not in about
+        ]
         assert set(ours) == {f"fsir/1/test/report/{DEVICE}"}
     served = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [line["record"] for line in served] == list(range(100 if screening != "fresh" else 200, 230))
+    assert [line["record"] for line in served] == list(
+        range(100 if screening != "fresh" else 200, 230)
+    )
     assert {row.verdict for row in ledger(tmp_path)} == {"counted"}
 
 
@@ -85,7 +94,9 @@ def test_offline_it_learns_and_reports_when_the_broker_is_back(mosquitto, tmp_pa
             finally:
                 end(first)
         broker.kill()
-        second = subprocess.Popen(command(url, f"jsonl:{source}", tmp_path), stderr=subprocess.PIPE, text=True)
+        second = subprocess.Popen(
+            command(url, f"jsonl:{source}", tmp_path), stderr=subprocess.PIPE, text=True
+        )
         try:
             wait_for_line(second, "final report made")  # without a broker
             broker.restart()
@@ -104,7 +115,9 @@ def test_a_broker_that_forgets_what_it_acknowledged_gets_it_again(mosquitto, tmp
         url = broker.url
         with TinyAggregator(url, of, silent=True) as deaf:
             process = subprocess.Popen(
-                command(url, f"jsonl:{source}", tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+                command(url, f"jsonl:{source}", tmp_path),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
             )
             try:
                 deaf.wait(lambda: bool(deaf.reports(DEVICE)))
@@ -119,17 +132,29 @@ def test_a_broker_that_forgets_what_it_acknowledged_gets_it_again(mosquitto, tmp
 
 
 def test_several_tasks_share_one_source_and_one_ledger(mosquitto_url, tmp_path):
-    one, two = task(privacy={"epsilon": 0.9}), task(name="two", privacy={"epsilon": 0.9}, report={"records": 60})
+    one, two = (
+        task(privacy={"epsilon": 0.9}),
+        task(name="two", privacy={"epsilon": 0.9}, report={"records": 60}),
+    )
     source = write_jsonl(tmp_path / "data.jsonl", one, 150)
     with TinyAggregator(mosquitto_url, one), TinyAggregator(mosquitto_url, two):
-        arguments = [*command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once"), "--task", "two"]
+        arguments = [
+            *command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once"),
+            "--task",
+            "two",
+        ]
         done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-    assert sorted((row.task, row.first, row.last) for row in ledger(tmp_path)) == [("test", 0, 99), ("two", 0, 59)]
+    assert sorted((row.task, row.first, row.last) for row in ledger(tmp_path)) == [
+        ("test", 0, 99),
+        ("two", 0, 59),
+    ]
 
 
 def presences(server: TinyAggregator) -> list[bool]:
-    return [decode(raw, "presence").online for about, raw in list(server.seen) if "/presence/" in about]
+    return [
+        decode(raw, "presence").online for about, raw in list(server.seen) if "/presence/" in about
+    ]
 
 
 def test_presence_only_if_the_owner_turned_it_on(mosquitto_url, tmp_path):
@@ -138,7 +163,9 @@ def test_presence_only_if_the_owner_turned_it_on(mosquitto_url, tmp_path):
     (tmp_path / "policy.toml").write_text("presence = true\n")
     with TinyAggregator(mosquitto_url, of) as server:
         for more in ((), ("--policy", str(tmp_path / "policy.toml"))):
-            arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path / f"with{len(more)}", "--once", *more)
+            arguments = command(
+                mosquitto_url, f"jsonl:{source}", tmp_path / f"with{len(more)}", "--once", *more
+            )
             (tmp_path / f"with{len(more)}").mkdir()
             arguments[arguments.index("--device") + 1] = f"dev-{len(more)}"
             assert subprocess.run(arguments, capture_output=True, timeout=60).returncode == 0
@@ -161,7 +188,9 @@ def test_a_full_disk_is_said_and_survived(mosquitto_url, tmp_path):
             assert "report made" not in seen
             assert not server.reports(DEVICE)
             assert not ledger(tmp_path)
-            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+            resource.prlimit(
+                process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
+            )
             server.wait(lambda: bool(server.counted), 60)
             assert len(server.reports(DEVICE)["final"]) == 1
         finally:
@@ -174,7 +203,13 @@ def test_served_records_go_to_a_local_socket(mosquitto_url, tmp_path):
     with TinyAggregator(mosquitto_url, of) as server:
         server.silent = True
         process = subprocess.Popen(
-            command(mosquitto_url, f"jsonl:{source}", tmp_path, "--output", f"unix:{tmp_path / 'served'}"),
+            command(
+                mosquitto_url,
+                f"jsonl:{source}",
+                tmp_path,
+                "--output",
+                f"unix:{tmp_path / 'served'}",
+            ),
             stderr=subprocess.DEVNULL,
         )
         try:
@@ -205,14 +240,26 @@ def test_what_the_broker_lost_is_asked_for_again(mosquitto_url, tmp_path, monkey
     """The active set is only retained, as if its delivery had been lost: subscribing again brings it."""
     monkeypatch.setattr("edge_agent.loop.ASK_AGAIN", Delays(first=0.3, longest=1.0))
     of = screened()
-    with TinyAggregator(mosquitto_url, of) as server, contextlib.closing(State(tmp_path / "state", DEVICE)) as state:
+    with (
+        TinyAggregator(mosquitto_url, of) as server,
+        contextlib.closing(State(tmp_path / "state", DEVICE)) as state,
+    ):
         agent = Agent(state, "test", feed=Feed("memory"))
-        runner = Runner([agent], state, Connected.parse(mosquitto_url), Nothing(), Lines(io.StringIO()), Manner())
+        runner = Runner(
+            [agent],
+            state,
+            Connected.parse(mosquitto_url),
+            Nothing(),
+            Lines(io.StringIO()),
+            Manner(),
+        )
         drive(runner, lambda: agent.task is not None)
         agent.learn_many(*data(of, 100))
         drive(runner, lambda: (DEVICE, "screening") in server.counted)
         real, lost = agent.receive, []
-        agent.receive = lambda *message: lost.append(message) if "active" in message[0] and not lost else real(*message)
+        agent.receive = lambda *message: (
+            lost.append(message) if "active" in message[0] and not lost else real(*message)
+        )
         server.publish(*active(of, "x1", "x4"), retain=True)
         drive(runner, lambda: agent.active is not None)
         assert lost
@@ -229,7 +276,9 @@ def test_a_replaced_file_is_refused_however_far_back_another_task_is(tmp_path, k
         if kind == "csv":
             path.write_text("x0,x1,x2,y\n" + "".join(f"{k},0,0,a\n" for k in rows))
         else:
-            path.write_text("".join(json.dumps({"x0": k, "x1": 0, "x2": 0, "y": "a"}) + "\n" for k in rows))
+            path.write_text(
+                "".join(json.dumps({"x0": k, "x1": 0, "x2": 0, "y": "a"}) + "\n" for k in rows)
+            )
 
     def runner(state, source, *names):
         agents = [Agent(state, name, feed=Feed.of(source)) for name in names]

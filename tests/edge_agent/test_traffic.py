@@ -48,7 +48,10 @@ class Tap:
         while not self._stop.is_set():
             with contextlib.suppress(TimeoutError):
                 device, _ = self._listener.accept()
-                with device, socket.create_connection((self._broker.hostname, self._broker.port)) as broker:
+                with (
+                    device,
+                    socket.create_connection((self._broker.hostname, self._broker.port)) as broker,
+                ):
                     self._relay(device, broker)
 
     def _relay(self, device: socket.socket, broker: socket.socket) -> None:
@@ -88,7 +91,9 @@ def sent_by(url: str, of: Task, folder: Path, n: int, seed: int) -> tuple[Tap, i
     folder.mkdir()
     source = write_csv(folder / "data.csv", of, n, seed)
     with Tap(url) as tap:
-        done = subprocess.run(command(tap.url, f"csv:{source}", folder), capture_output=True, timeout=60)
+        done = subprocess.run(
+            command(tap.url, f"csv:{source}", folder), capture_output=True, timeout=60
+        )
     return tap, done.returncode
 
 
@@ -96,7 +101,10 @@ def test_before_the_report_not_a_byte_depends_on_the_data(mosquitto_url, tmp_pat
     of = task()
     with TinyAggregator(mosquitto_url, of):
         found = [sent_by(mosquitto_url, of, tmp_path / str(seed), 99, seed) for seed in (1, 2)]
-    assert [code for _, code in found] == [3, 3]  # the source ended before there were enough records
+    assert [code for _, code in found] == [
+        3,
+        3,
+    ]  # the source ended before there were enough records
     (one, _), (two, _) = found
     assert one.sent == two.sent
     assert {kind for kind, _ in one.packets()} == {CONNECT, SUBSCRIBE, PUBACK, DISCONNECT}
@@ -109,8 +117,19 @@ def test_nothing_but_reports_is_ever_published(mosquitto_url, tmp_path, rule):
         tap, code = sent_by(mosquitto_url, of, tmp_path / "run", 150, 1)
     assert code == 0
     packets = tap.packets()
-    assert {kind for kind, _ in packets} <= {CONNECT, PUBLISH, PUBACK, SUBSCRIBE, PINGREQ, DISCONNECT}
-    topics = [body[2 : 2 + int.from_bytes(body[:2], "big")].decode() for kind, body in packets if kind == PUBLISH]
+    assert {kind for kind, _ in packets} <= {
+        CONNECT,
+        PUBLISH,
+        PUBACK,
+        SUBSCRIBE,
+        PINGREQ,
+        DISCONNECT,
+    }
+    topics = [
+        body[2 : 2 + int.from_bytes(body[:2], "big")].decode()
+        for kind, body in packets
+        if kind == PUBLISH
+    ]
     assert set(topics) == {f"fsir/1/test/report/{DEVICE}"}
     values = {repr(float(value)).encode() for value in np.ravel(data(of, 150, 1)[0])}
     assert not any(value in tap.sent for value in values if len(value) > 8)

@@ -36,7 +36,9 @@ def simulated(task: Task, *, state: State | None = None, seed: int = 0, **settin
 def data(task: Task, n: int, seed: int = 0) -> tuple[Any, list[str]]:
     """Rows over the features of a task, and classes."""
     X = np.random.default_rng(seed).normal(size=(n, task.p))
-    return X, [task.response.classes[int(h)] for h in np.random.default_rng(seed + 1).integers(0, 3, n)]
+    return X, [
+        task.response.classes[int(h)] for h in np.random.default_rng(seed + 1).integers(0, 3, n)
+    ]
 
 
 def records(task: Task, n: int, start: int = 0, seed: int = 0) -> list[Record]:
@@ -44,14 +46,19 @@ def records(task: Task, n: int, start: int = 0, seed: int = 0) -> list[Record]:
     X, y = data(task, start + n, seed)
     rows = list(zip(X.tolist(), y, strict=True))[start:]
     return [
-        Record(Position(start + i), dict(zip(task.features.names, row, strict=True)) | {task.response.name: label})
+        Record(
+            Position(start + i),
+            dict(zip(task.features.names, row, strict=True)) | {task.response.name: label},
+        )
         for i, (row, label) in enumerate(rows)
     ]
 
 
 def one_hot(task: Task, j: int) -> dict[str, Any]:
     """Record number j: 1 in feature j, 0 elsewhere. Any sum other than 0 or 1 names what was lost or doubled."""
-    return {name: float(k == j) for k, name in enumerate(task.features.names)} | {task.response.name: "a"}
+    return {name: float(k == j) for k, name in enumerate(task.features.names)} | {
+        task.response.name: "a"
+    }
 
 
 def reports(sent: Iterable[Publish]) -> list[Report]:
@@ -60,7 +67,9 @@ def reports(sent: Iterable[Publish]) -> list[Report]:
     return [message for message in found if isinstance(message, Report)]
 
 
-def receipt(task: Task, sent: Iterable[Publish], status: str = "counted", reason: str = "") -> tuple[str, bytes]:
+def receipt(
+    task: Task, sent: Iterable[Publish], status: str = "counted", reason: str = ""
+) -> tuple[str, bytes]:
     """The aggregator's answer to what a device has sent: topic and payload."""
     verdicts = {}
     for message in sent:
@@ -75,7 +84,9 @@ def active(task: Task, *features: str) -> tuple[str, bytes]:
     return topic(task.name, "active"), encode(Active(task.digest, features, 3))
 
 
-def subspace(task: Task, features: tuple[str, ...], d: int = 1, **changes: Any) -> tuple[str, bytes]:
+def subspace(
+    task: Task, features: tuple[str, ...], d: int = 1, **changes: Any
+) -> tuple[str, bytes]:
     """A subspace: topic and payload."""
     values = {
         "task": task.digest, "version": 1, "features": features, "basis": np.eye(len(features))[:, :d],

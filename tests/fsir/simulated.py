@@ -17,7 +17,9 @@ from sim_devices.paper.merged_release import ExactMoments, merged_release
 P = 10
 
 
-def model_task(model: str, n: int, epsilon: float, delta: float = 1e-6, d: int | None = None, **privacy: str) -> Task:
+def model_task(
+    model: str, n: int, epsilon: float, delta: float = 1e-6, d: int | None = None, **privacy: str
+) -> Task:
     """The task of a model with the public rule for the clip; `epsilon` and `delta` are all that a device spends."""
     return Task.from_table(
         {
@@ -41,7 +43,9 @@ def exact_moments(task: Task, model: str, records: int, rng: np.random.Generator
     """Exact clipped moments of so many records."""
     moments = Moments(task, first_stage(task))
     for start in range(0, records, 2**16):
-        X, y = simulate(model, min(2**16, records - start), P, "low", rng, basis=true_directions(model))
+        X, y = simulate(
+            model, min(2**16, records - start), P, "low", rng, basis=true_directions(model)
+        )
         moments.learn_many(X, y)
     return ExactMoments(records, moments.sums(), moments.counts(), moments.second())
 

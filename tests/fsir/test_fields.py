@@ -21,9 +21,16 @@ READERS = {
     "moment": lambda table: table.moment("field", None),
     "section": lambda table: table.section("field").get("inner", 0),
 }
-plain = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=9), st.binary(max_size=9))
+plain = st.one_of(
+    st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=9), st.binary(max_size=9)
+)
 dates = st.one_of(st.dates(), st.datetimes(), st.datetimes(timezones=st.just(UTC)))
-anything = st.one_of(plain, dates, st.lists(plain, max_size=3), st.dictionaries(st.text(max_size=3), plain, max_size=2))
+anything = st.one_of(
+    plain,
+    dates,
+    st.lists(plain, max_size=3),
+    st.dictionaries(st.text(max_size=3), plain, max_size=2),
+)
 
 
 @given(st.sampled_from(sorted(READERS)), anything)
@@ -63,7 +70,18 @@ def test_wrong_values_are_refused(reader, value):
 
 
 def test_right_values_are_read():
-    table = Table({"text": "a", "texts": ["a", "b"], "whole": 3, "number": 3, "least": 0, "all": 2, "flag": True}, "")
+    table = Table(
+        {
+            "text": "a",
+            "texts": ["a", "b"],
+            "whole": 3,
+            "number": 3,
+            "least": 0,
+            "all": 2,
+            "flag": True,
+        },
+        "",
+    )
     assert table.text("text") == "a"
     assert table.texts("texts", at_most=2) == ("a", "b")
     assert table.whole("whole") == 3
@@ -92,13 +110,19 @@ def test_minus_zero_is_zero():
 
 def test_a_date_and_its_seconds_are_the_same_moment():
     moment = datetime(2026, 12, 1, 3, tzinfo=timezone(timedelta(hours=3)))
-    assert Table({"x": moment}, "").moment("x", None) == Table({"x": 1796083200}, "").moment("x", None) == 1796083200
+    assert (
+        Table({"x": moment}, "").moment("x", None)
+        == Table({"x": 1796083200}, "").moment("x", None)
+        == 1796083200
+    )
 
 
 def test_unknown_fields_are_refused_with_a_hint():
     table = Table({"epsilom": 1.0}, "privacy")
     table.number("epsilon", None)
-    with pytest.raises(TaskError, match=r"privacy.epsilom = 1.0: unknown field; did you mean 'epsilon'\?"):
+    with pytest.raises(
+        TaskError, match=r"privacy.epsilom = 1.0: unknown field; did you mean 'epsilon'\?"
+    ):
         table.done()
     other = Table({"zzz": 1.0}, "")
     other.get("epsilon", 1)
@@ -110,5 +134,11 @@ def test_a_hostile_value_is_quoted_briefly():
     deep = []
     for _ in range(5000):
         deep = [deep]
-    for value in (deep, "x" * 10**6, b"x" * 10**6, list(range(10**5)), {str(i): i for i in range(1000)}):
+    for value in (
+        deep,
+        "x" * 10**6,
+        b"x" * 10**6,
+        list(range(10**5)),
+        {str(i): i for i in range(1000)},
+    ):
         assert len(str(TaskError("field", value, "remedy"))) < 600

@@ -41,15 +41,42 @@ def test_model_prints_one_object_and_draws(tmp_path, capsys):
 
 
 def test_demo_tells_people_what_happened(tmp_path, capsys):
-    arguments = ["demo", "--devices", "5", "--windows", "120", "--epsilon", "8", "--broker", "embedded"]
+    arguments = [
+        "demo",
+        "--devices",
+        "5",
+        "--windows",
+        "120",
+        "--epsilon",
+        "8",
+        "--broker",
+        "embedded",
+    ]
     assert main([*arguments, "--out", str(tmp_path)]) == 0
     text = capsys.readouterr().out
-    for part in ("accuracy", "epsilon 8.000 spent", "control: the volunteer alone", "picture:", "note:"):
+    for part in (
+        "accuracy",
+        "epsilon 8.000 spent",
+        "control: the volunteer alone",
+        "picture:",
+        "note:",
+    ):
         assert part in text
 
 
 def test_one_report_is_enough_where_the_volunteer_chooses(tmp_path, capsys):
-    people = ["synthetic-har", "--devices", "5", "--windows", "120", "--epsilon", "8", "--broker", "embedded", "--json"]
+    people = [
+        "synthetic-har",
+        "--devices",
+        "5",
+        "--windows",
+        "120",
+        "--epsilon",
+        "8",
+        "--broker",
+        "embedded",
+        "--json",
+    ]
     found = []
     for choose in ("0", "4"):
         assert main([*people, "--choose", choose, "--out", str(tmp_path)]) == 0
@@ -65,8 +92,24 @@ def test_one_report_is_enough_where_the_volunteer_chooses(tmp_path, capsys):
         (["har", "--data", "/nowhere"], "/nowhere"),
         (["model", "--broker", "smoke-signals"], "smoke-signals"),
         (["model", "--delta", "tiny"], "--delta 'tiny'"),
-        (["synthetic-har", "--devices", "3", "--windows", "60", "--volunteer", "nobody"], "'nobody'"),
-        (["synthetic-har", "--devices", "3", "--windows", "60", "--volunteer", "none", "--choose", "5"], "--volunteer"),
+        (
+            ["synthetic-har", "--devices", "3", "--windows", "60", "--volunteer", "nobody"],
+            "'nobody'",
+        ),
+        (
+            [
+                "synthetic-har",
+                "--devices",
+                "3",
+                "--windows",
+                "60",
+                "--volunteer",
+                "none",
+                "--choose",
+                "5",
+            ],
+            "--volunteer",
+        ),
     ],
 )
 def test_mistakes_are_named(arguments, message, capsys, tmp_path):

@@ -43,7 +43,9 @@ def counted(path: Path) -> int:
         store.close()
 
 
-def audit(federation: Federation, path: Path, accounts: list[Account], *, replayable: bool = True) -> list[str]:
+def audit(
+    federation: Federation, path: Path, accounts: list[Account], *, replayable: bool = True
+) -> list[str]:
     """Nothing lost, nothing doubled, one report per device and stage, and ledgers say what was sent; else, what not."""
     store = SqliteStore(path, create=False)
     try:
@@ -71,10 +73,14 @@ class _Books:
                 self._interval(account, entry)
                 place = (account.name, entry.stage)
                 if account.withdrawn and raws.get(place) is not None:
-                    self._found.append(f"{account.name} was withdrawn, and its {entry.stage} report is still there")
+                    self._found.append(
+                        f"{account.name} was withdrawn, and its {entry.stage} report is still there"
+                    )
                 if not account.withdrawn and (place in known or not account.stopped):
                     values[entry.stage].append(self._values(account, entry))
-        if strangers := set(known) - {(account.name, stage) for account in accounts for stage in account.sent}:
+        if strangers := set(known) - {
+            (account.name, stage) for account in accounts for stage in account.sent
+        }:
             self._found.append(f"counted, but nobody sent it: {sorted(strangers)}")
         for stage, rows in values.items():
             self._merged(stage, np.array(rows))
@@ -86,7 +92,9 @@ class _Books:
             message = decode(active.body, "active")
             assert isinstance(message, Active)
             if list(message.features) != self._federation.task_names:
-                self._found.append(f"only {len(message.features)} of {self._federation.p} features are active")
+                self._found.append(
+                    f"only {len(message.features)} of {self._federation.p} features are active"
+                )
 
     def _ledger(self, account: Account) -> list[LedgerRow]:
         state = State(account.state, None, read_only=True)
@@ -97,41 +105,57 @@ class _Books:
         finally:
             state.close()
 
-    def _compare(self, account: Account, ledger: list[LedgerRow], known: dict[tuple[str, str], bytes]) -> None:
+    def _compare(
+        self, account: Account, ledger: list[LedgerRow], known: dict[tuple[str, str], bytes]
+    ) -> None:
         """Ledger, wire and store tell the same story."""
         name, stages, found = account.name, [row.stage for row in ledger], self._found
         if account.refuses:
             if stages or account.sent:
-                found.append(f"{name} refuses the task, and has sent {sorted(account.sent)} and entered {stages}")
+                found.append(
+                    f"{name} refuses the task, and has sent {sorted(account.sent)} and entered {stages}"
+                )
             return
         missing = not account.stopped and (FINAL not in stages or set(stages) != set(account.sent))
         if missing or len(set(stages)) != len(stages) or not set(stages) >= set(account.sent):
-            found.append(f"{name} has sent {sorted(account.sent)} and entered {stages} in its ledger")
+            found.append(
+                f"{name} has sent {sorted(account.sent)} and entered {stages} in its ledger"
+            )
         for row in ledger:
             sent, counts = account.sent.get(row.stage, set()), known.get((name, row.stage))
             if len(sent) > 1 or (not sent and not account.stopped):
                 found.append(f"{name} has sent {len(sent)} different {row.stage} reports")
             if not {report_id(raw) for raw in sent} <= {row.report}:
                 found.append(f"{name} has sent another {row.stage} report than its ledger says")
-            if counts != row.report and (counts is not None or not (account.stopped or account.withdrawn)):
+            if counts != row.report and (
+                counts is not None or not (account.stopped or account.withdrawn)
+            ):
                 found.append(f"{name}: its {row.stage} report was not counted")
             if counts is None and row.verdict in ("counted", "duplicate"):
-                found.append(f"{name}: its {row.stage} report is gone, and it was told: {row.verdict}")
+                found.append(
+                    f"{name}: its {row.stage} report is gone, and it was told: {row.verdict}"
+                )
             if row.verdict not in ("counted", "duplicate") and not _excused(account, row):
                 found.append(f"{name}: {row.stage} {row.verdict}: {row.reason}")
 
     def _interval(self, account: Account, row: LedgerRow) -> None:
         """A report is about exactly as many records as the task says, and those are the ones that the ledger names."""
         covered = row.last - row.first + 1
-        if row.n == self._federation.records and (covered == row.n or (not self._replayable and covered > row.n)):
+        if row.n == self._federation.records and (
+            covered == row.n or (not self._replayable and covered > row.n)
+        ):
             return
-        self._found.append(f"{account.name}: a {row.stage} report about {row.n} records from an interval of {covered}")
+        self._found.append(
+            f"{account.name}: a {row.stage} report about {row.n} records from an interval of {covered}"
+        )
 
     def _values(self, account: Account, row: LedgerRow) -> np.ndarray:
         """What the merged report should have of this device."""
         if self._federation.mechanism == "none" and self._replayable:
             moments = self._federation.moments(account.number, row)
-            return self._layouts.values(report_bytes(self._layouts.task, account.name, moments, SystemNoise()))
+            return self._layouts.values(
+                report_bytes(self._layouts.task, account.name, moments, SystemNoise())
+            )
         # Noise, or records that a crash has lost: then what was sent must be counted.
         for raw in account.sent.get(row.stage, set()):
             return self._layouts.values(raw)
@@ -151,10 +175,14 @@ class _Books:
         if self._federation.trimmed and len(rows):
             cut = len(rows) // 4
             middle = np.sort(rows, axis=0)[cut : len(rows) - cut].sum(axis=0)
-            found += self._federation.explain(stage, np.concatenate(gather(store, layouts, stage).blocks), middle)
+            found += self._federation.explain(
+                stage, np.concatenate(gather(store, layouts, stage).blocks), middle
+            )
 
 
 def _excused(account: Account, row: LedgerRow) -> bool:
     """Whether a report of this device may have been refused, and for this reason."""
     withdrawn = account.withdrawn and row.reason.startswith("withdrawn")
-    return row.verdict == "refused" and (withdrawn or (account.stopped and "another report" in row.reason))
+    return row.verdict == "refused" and (
+        withdrawn or (account.stopped and "another report" in row.reason)
+    )

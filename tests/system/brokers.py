@@ -13,7 +13,14 @@ SHIPPED = Path(__file__).resolve().parents[2] / "deploy" / "mosquitto" / "mosqui
 # 20 in flight, a save every 1800 seconds).
 _DEBIAN = ("persistence true",)
 # Of ours all but who gets in: accounts and certificates are tested where they are made.
-_LIMITS = ("persistence ", "autosave_", "max_", "memory_limit", "persistent_client_expiration", "set_tcp_nodelay")
+_LIMITS = (
+    "persistence ",
+    "autosave_",
+    "max_",
+    "memory_limit",
+    "persistent_client_expiration",
+    "set_tcp_nodelay",
+)
 
 
 def settings(kind: str) -> tuple[str, ...]:
@@ -37,12 +44,24 @@ class Mosquitto(Broker):
 
     def _command(self, directory: Path) -> list[str]:
         user = pwd.getpwuid(os.getuid()).pw_name
-        lines = [f"listener {self._port} 127.0.0.1", "allow_anonymous true", f"user {user}", *self._settings]
-        lines += [f"persistence_location {directory}/", "log_dest stderr", "log_type error", "log_type warning"]
+        lines = [
+            f"listener {self._port} 127.0.0.1",
+            "allow_anonymous true",
+            f"user {user}",
+            *self._settings,
+        ]
+        lines += [
+            f"persistence_location {directory}/",
+            "log_dest stderr",
+            "log_type error",
+            "log_type warning",
+        ]
         (directory / "mosquitto.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
         return [find_mosquitto() or "mosquitto", "-c", str(directory / "mosquitto.conf")]
 
     @property
     def saved(self) -> bool:
         """Whether it has ever written its memory to the disk."""
-        return self._directory is not None and (Path(self._directory.name) / "mosquitto.db").exists()
+        return (
+            self._directory is not None and (Path(self._directory.name) / "mosquitto.db").exists()
+        )

@@ -40,7 +40,9 @@ class Device:
         self.number, self.name = number, federations[0].names()[number]
         self._federations, self._url, self._directory = federations, url, directory / self.name
         self._replayable, self._policy = replayable, policy
-        self.sent: dict[str, dict[str, set[bytes]]] = {task.name: {} for task in federations}  # payloads, by stage
+        self.sent: dict[str, dict[str, set[bytes]]] = {
+            task.name: {} for task in federations
+        }  # payloads, by stage
         self.offset = 0.0  # of its clock
         self.crashes = 0
         self.appetite = 0  # records that it may still read from its source
@@ -90,7 +92,13 @@ class Device:
                 agent.disconnected()
 
         self._connection = Connection(
-            Broker.parse(self._url), f"agent-{self.name}", list(topics), receive, on_up=up, on_down=down, delays=SHORT
+            Broker.parse(self._url),
+            f"agent-{self.name}",
+            list(topics),
+            receive,
+            on_up=up,
+            on_down=down,
+            delays=SHORT,
         )
         self.agents, self._state = agents, state
         if self._replayable:  # from where the slowest task is

@@ -35,7 +35,9 @@ class Child:
         """Its exit status, which must come within so many seconds."""
         deadline = time.monotonic() + seconds
         while self.poll() is None:
-            assert time.monotonic() < deadline, f"still running after {seconds} s; it said:\n{self.said()[-3000:]}"
+            assert time.monotonic() < deadline, (
+                f"still running after {seconds} s; it said:\n{self.said()[-3000:]}"
+            )
             time.sleep(0.01)
         assert self.status is not None
         return self.status
@@ -64,7 +66,9 @@ class ForkServer:
 
     def start(self, program: str, log: Path, **options: Any) -> Child:
         """Run a function of `tests.system.programs` in a new process; both outputs go to `log`."""
-        return Child(self, int(self.ask({"run": program, "log": str(log), "options": options})), log)
+        return Child(
+            self, int(self.ask({"run": program, "log": str(log), "options": options})), log
+        )
 
     def ask(self, question: dict[str, Any]) -> Any:
         """One question, one answer."""
@@ -121,7 +125,10 @@ def _become(program: Any, log: str, options: dict[str, Any]) -> None:
     code = 70
     try:
         os.setsid()
-        null, out = os.open(os.devnull, os.O_RDONLY), os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+        null, out = (
+            os.open(os.devnull, os.O_RDONLY),
+            os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
+        )
         os.dup2(null, 0)
         os.dup2(out, 1)
         os.dup2(out, 2)

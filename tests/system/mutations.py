@@ -19,7 +19,9 @@ HOSTILE: tuple[Any, ...] = (
 class Mutator:
     """Makes one hostile payload after the other."""
 
-    def __init__(self, rng: random.Random, corpus: Sequence[bytes], limit: int, names: Sequence[str] = ()) -> None:
+    def __init__(
+        self, rng: random.Random, corpus: Sequence[bytes], limit: int, names: Sequence[str] = ()
+    ) -> None:
         self._rng, self._corpus, self._limit = rng, corpus, limit
         self._hostile = (*HOSTILE, *names)
         self._ways: list[tuple[int, Callable[[], bytes]]] = [
@@ -33,7 +35,9 @@ class Mutator:
             # Too long ones cost most to make, and one in two hundred is plenty.
             if self._rng.random() < 0.005:
                 return self._oversized()
-            made = self._rng.choices([way for _, way in self._ways], [weight for weight, _ in self._ways])[0]()
+            made = self._rng.choices(
+                [way for _, way in self._ways], [weight for weight, _ in self._ways]
+            )[0]()
             if made not in self._corpus:
                 return made
 
@@ -46,7 +50,9 @@ class Mutator:
             if kind == 0 and at < len(raw):
                 raw[at] ^= 1 << self._rng.randrange(8)
             elif kind == 1 and at < len(raw):
-                raw[at] = self._rng.choice((0, 0x7F, 0x80, 0xFF, 0xC0, 0xDF, 0xDD, 0xC6, self._rng.randrange(256)))
+                raw[at] = self._rng.choice(
+                    (0, 0x7F, 0x80, 0xFF, 0xC0, 0xDF, 0xDD, 0xC6, self._rng.randrange(256))
+                )
             elif kind == 2:
                 raw[at:at] = self._rng.randbytes(self._rng.choice((1, 1, 4, 64)))
             elif kind == 3:
@@ -74,7 +80,10 @@ class Mutator:
             if kind == 1:
                 return {**value, rng.choice(("extra", "v", "kind", "")): rng.choice(self._hostile)}
             if kind == 2:
-                return {(key + "x" if isinstance(key, str) and k == key else k): v for k, v in value.items()}
+                return {
+                    (key + "x" if isinstance(key, str) and k == key else k): v
+                    for k, v in value.items()
+                }
             return {**value, key: self._changed(value[key])}
         if isinstance(value, list) and value and rng.random() < 0.8:
             at, kind = rng.randrange(len(value)), rng.randrange(6)
@@ -102,14 +111,19 @@ class Mutator:
                 return [make(depth - 1) for _ in range(self._rng.randrange(5))]
             if kind == 3:
                 keys = ("v", "kind", "task", "device", "n", "blocks", 0, None)
-                return {self._rng.choice(keys): make(depth - 1) for _ in range(self._rng.randrange(6))}
+                return {
+                    self._rng.choice(keys): make(depth - 1) for _ in range(self._rng.randrange(6))
+                }
             return self._rng.choice(self._hostile)
 
         return self._packed(make(4))
 
     def _splice(self) -> bytes:
         first, second = self._rng.choice(self._corpus), self._rng.choice(self._corpus)
-        return first[: self._rng.randrange(len(first) + 1)] + second[self._rng.randrange(len(second) + 1) :]
+        return (
+            first[: self._rng.randrange(len(first) + 1)]
+            + second[self._rng.randrange(len(second) + 1) :]
+        )
 
     def _deep(self) -> bytes:
         """Lists or maps inside each other, deeper than anyone should follow."""
@@ -118,7 +132,9 @@ class Mutator:
 
     def _oversized(self) -> bytes:
         body = bytes(self._limit + self._rng.choice((1, 100)))
-        return self._rng.choice((body, b"\xc6" + len(body).to_bytes(4, "big") + body, b"\x81\xa1v" + body))
+        return self._rng.choice(
+            (body, b"\xc6" + len(body).to_bytes(4, "big") + body, b"\x81\xa1v" + body)
+        )
 
     @staticmethod
     def _packed(value: Any) -> bytes:

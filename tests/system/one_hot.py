@@ -63,7 +63,9 @@ class Federation:
 
     def task(self) -> Task:
         """The contract."""
-        norm = 2.0 if self.trace else 1.0  # with the traces of all features a record is a little longer than 1
+        norm = (
+            2.0 if self.trace else 1.0
+        )  # with the traces of all features a record is a little longer than 1
         table: dict[str, Any] = {
             "name": self.name,
             "features": {"names": self.task_names},
@@ -73,7 +75,11 @@ class Federation:
             "report": {"records": self.records, "max_delay": self.max_delay},
         }
         if self.screening:
-            how = {"method": "votes", "threshold": TRACE / 64} if self.votes else {"select": "overall", "keep": self.p}
+            how = (
+                {"method": "votes", "threshold": TRACE / 64}
+                if self.votes
+                else {"select": "overall", "keep": self.p}
+            )
             table["screening"] = how | {
                 "records": self.screening, "limit": self.p, "final_norm": norm, "quorum": self.quorum or self.devices,
             }  # fmt: skip
@@ -92,7 +98,9 @@ class Federation:
     def task_names(self) -> list[str]:
         """Of the features."""
         count = self.devices * self.stock
-        return [f"d{j // self.stock}-r{j % self.stock}" for j in range(count)] + [SECRET] * self.secret
+        return [f"d{j // self.stock}-r{j % self.stock}" for j in range(count)] + [
+            SECRET
+        ] * self.secret
 
     def stage(self, name: str) -> Stage:
         """A stage; here every feature is always active."""
@@ -119,7 +127,9 @@ class Federation:
         unit = round(1.0 / stage.sums.unit)
         for j in np.flatnonzero((found != expected)[: stage.sums.size]).tolist():
             feature = self.task_names[j // stage.columns]
-            wrong.append(f"{name}: {feature} in {CLASSES[j % 2]!r} is {found[j] / unit:g}, not {expected[j] / unit:g}")
+            wrong.append(
+                f"{name}: {feature} in {CLASSES[j % 2]!r} is {found[j] / unit:g}, not {expected[j] / unit:g}"
+            )
         if not wrong and (found != expected).any():
             wrong.append(f"{name}: counts or second moments differ")
         return wrong

@@ -41,7 +41,10 @@ def _side(world: World, rng: random.Random) -> tuple[str, Proxy]:
 
 
 def _some(world: World, rng: random.Random) -> list[Device]:
-    return sorted(rng.sample(world.devices, rng.randint(1, len(world.devices))), key=lambda device: device.number)
+    return sorted(
+        rng.sample(world.devices, rng.randint(1, len(world.devices))),
+        key=lambda device: device.number,
+    )
 
 
 def _names(devices: list[Device]) -> str:
@@ -107,7 +110,14 @@ def cut(world: World, rng: random.Random) -> str:
 def weather(world: World, rng: random.Random) -> str:
     name, proxy = _side(world, rng)
     proxy.weather = rng.choice(
-        (Weather(silent=True), Weather(delay=0.05), Weather(throttle=7), Weather(garble=0.2), Weather(), Weather())
+        (
+            Weather(silent=True),
+            Weather(delay=0.05),
+            Weather(throttle=7),
+            Weather(garble=0.2),
+            Weather(),
+            Weather(),
+        )
     )
     return f"{name}: {proxy.weather}"
 
@@ -163,7 +173,9 @@ def garbage(world: World, rng: random.Random) -> str:
     """
     device, other, task = _device(world, rng), _device(world, rng), _task(world, rng)
     own = device.sent[task.name]
-    foreign = [raw for stage, sent in other.sent[task.name].items() if stage in own for raw in sorted(sent)]
+    foreign = [
+        raw for stage, sent in other.sent[task.name].items() if stage in own for raw in sorted(sent)
+    ]
     if world.stranger.up and task.first in own:
         payload = rng.choice([rng.randbytes(40), *(foreign if other is not device else [])])
         world.stranger.publish(topic(task.name, "report", device.name), payload)

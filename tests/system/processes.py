@@ -41,11 +41,15 @@ class Processes:
             path.write_text(to_toml(task.task().table()))
         for k, name in enumerate(federation.names()):
             never = f'never_share = ["{SECRET}"]' if name == shy else ""
-            (directory / f"{name}.toml").write_text(f'epsilon = 1000.0\nunproven = ["none"]\n{never}\n')
+            (directory / f"{name}.toml").write_text(
+                f'epsilon = 1000.0\nunproven = ["none"]\n{never}\n'
+            )
             records = (federation.record(k, i).x for i in range(federation.stock))
             (directory / f"{name}.jsonl").write_text("".join(json.dumps(x) + "\n" for x in records))
         self.sent: dict[str, dict[str, set[bytes]]] = {  # by topic and stage
-            topic(task.name, "report", name): {} for task in self.federations for name in federation.names()
+            topic(task.name, "report", name): {}
+            for task in self.federations
+            for name in federation.names()
         }
         topics = [topic(task.name, "report", "+") for task in self.federations]
         self._listener = Connection(Broker.parse(self.url), "listener", topics, self._heard)
@@ -71,7 +75,9 @@ class Processes:
         """Listen until something is so; else say what is not, and what these processes have said."""
         deadline = time.monotonic() + PATIENCE
         while not true():
-            assert time.monotonic() < deadline, "\n".join([what, *(child.said()[-2000:] for child in children)])
+            assert time.monotonic() < deadline, "\n".join(
+                [what, *(child.said()[-2000:] for child in children)]
+            )
             self._listener.step(time.monotonic())
             time.sleep(0.005)
 
@@ -106,7 +112,9 @@ class Processes:
         server = self.aggregator(url, **options)
         agents = {name: self.agent(name, url) for name in self.federation.names()}
         for name, agent in agents.items():
-            self.until(lambda agent=agent: agent.poll() is not None, "an agent does not end", agent, server)
+            self.until(
+                lambda agent=agent: agent.poll() is not None, "an agent does not end", agent, server
+            )
             refuses = name == self._shy and any(task.secret for task in self.federations)
             assert agent.poll() == (REFUSED if refuses else DONE), agent.said()
         server.kill()

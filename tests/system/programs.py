@@ -50,7 +50,9 @@ def hurry() -> None:
             setattr(module, name, value)
 
 
-def _prepare(clock: float, room: int | None, kill: tuple[str, int] | None, broken: str | None) -> None:
+def _prepare(
+    clock: float, room: int | None, kill: tuple[str, int] | None, broken: str | None
+) -> None:
     logging.basicConfig(level=logging.INFO, format="%(message)s", stream=sys.stderr)
     hurry()
     if clock:

@@ -22,9 +22,15 @@ class Weather:
 
     delay: float = 0.0  # seconds that every chunk is held back
     throttle: int = 0  # bytes per pass, if above 0
-    silent: bool = False  # half-open: everything is swallowed and nobody hangs up, until the weather changes
-    garble: float = 0.0  # chance that the first byte of a chunk becomes one that starts no MQTT packet
-    corrupt: float = 0.0  # chance that some byte of a chunk is another one: only TLS notices this everywhere
+    silent: bool = (
+        False  # half-open: everything is swallowed and nobody hangs up, until the weather changes
+    )
+    garble: float = (
+        0.0  # chance that the first byte of a chunk becomes one that starts no MQTT packet
+    )
+    corrupt: float = (
+        0.0  # chance that some byte of a chunk is another one: only TLS notices this everywhere
+    )
 
 
 @dataclass(eq=False)
@@ -142,7 +148,9 @@ class Proxy:
             self._flush(pair)
             self._drop(pair)
             return
-        pair.waiting[pair.other(sock)].append((time.monotonic() + self.weather.delay, self._damaged(chunk)))
+        pair.waiting[pair.other(sock)].append(
+            (time.monotonic() + self.weather.delay, self._damaged(chunk))
+        )
 
     def _damaged(self, chunk: bytes) -> bytes:
         if self.weather.garble and self._rng.random() < self.weather.garble:

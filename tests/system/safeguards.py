@@ -30,7 +30,11 @@ def no_dedupe(patch: Patch) -> None:
     """The aggregator does not look whether it has counted a report before."""
     schema = aggregator.store.sqlite._SCHEMA
     assert "UNIQUE (task, device, stage)" in schema
-    patch(aggregator.store.sqlite, "_SCHEMA", schema.replace("UNIQUE (task, device, stage)", "CHECK (n > 0)"))
+    patch(
+        aggregator.store.sqlite,
+        "_SCHEMA",
+        schema.replace("UNIQUE (task, device, stage)", "CHECK (n > 0)"),
+    )
     patch(aggregator.store.sqlite.SqliteStore, "lookup", lambda *_: {})
 
 
@@ -41,7 +45,9 @@ def answer_before_commit(patch: Patch) -> None:
         arrivals = [Arrival(arrival.topic, arrival.raw) for arrival in daemon.aggregator._waiting]
         intake.read(arrivals, daemon.aggregator.federations.values())
         answers = [
-            counting.receipt(a.federation, a.device, {}, {a.stage: Verdict(a.id, "counted")}, a.task)
+            counting.receipt(
+                a.federation, a.device, {}, {a.stage: Verdict(a.id, "counted")}, a.task
+            )
             for a in arrivals
             if a.federation is not None and a.refusal is None
         ]
@@ -49,7 +55,9 @@ def answer_before_commit(patch: Patch) -> None:
         wire.acknowledge(mids)
         wire.publish(answers)
         daemon._reached("answered")
-        others = [publication for publication in daemon._commit() if publication.qos]  # receipts go at QoS 0
+        others = [
+            publication for publication in daemon._commit() if publication.qos
+        ]  # receipts go at QoS 0
         wire.publish(others)
         daemon._reached("committed")
 
@@ -70,7 +78,9 @@ def fresh_noise(patch: Patch) -> None:
     def due(outbox: Outbox, now: float) -> list[Publish]:
         again = {waiting.row.payload for waiting in outbox._waiting.values() if waiting.attempts}
         return [
-            replace(message, payload=made[message.payload]()) if message.payload in again else message
+            replace(message, payload=made[message.payload]())
+            if message.payload in again
+            else message
             for message in honest(outbox, now)
         ]
 
@@ -90,13 +100,20 @@ def position_not_committed(patch: Patch) -> None:
 
 def position_of_all_tasks(patch: Patch) -> None:
     """The device has one position for all its tasks: that of the task that is furthest."""
-    patch(edge_agent.state.state.State, "position", lambda state, _name, source: state.last_position(source))
+    patch(
+        edge_agent.state.state.State,
+        "position",
+        lambda state, _name, source: state.last_position(source),
+    )
 
 
 def totals_in_memory(patch: Patch) -> None:
     """A worker takes what it has added up itself for the totals."""
     known: dict[tuple[int, str], Any] = {}
-    read, write = aggregator.store.sqlite.SqliteStore.totals, aggregator.store.sqlite.SqliteStore.put_totals
+    read, write = (
+        aggregator.store.sqlite.SqliteStore.totals,
+        aggregator.store.sqlite.SqliteStore.put_totals,
+    )
 
     def totals(store: Any, task: int, stage: str) -> Any:
         return known.get((task, stage)) or read(store, task, stage)

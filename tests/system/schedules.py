@@ -18,13 +18,19 @@ def random_setup(rng: random.Random, broken: str | None = None) -> Setup:
     # What may happen to some devices must leave others, and enough of them for an active set; one is always safe.
     others = rng.sample(range(devices), devices - 1)
     victims = frozenset(others[: rng.choice((0, 0, 1, 2))])
-    shy = frozenset(rng.sample(others, rng.randint(1, len(others)))) if two and rng.random() < 0.3 else frozenset()
+    shy = (
+        frozenset(rng.sample(others, rng.randint(1, len(others))))
+        if two and rng.random() < 0.3
+        else frozenset()
+    )
     replayable, mechanism = rng.random() < 0.75, "none" if rng.random() < 0.7 else "gaussian"
     first = _federation(rng, devices, devices - len(victims), mechanism, replayable)
     second = None
     if two:
         quorum = devices - len(victims | shy)
-        second = replace(_federation(rng, devices, quorum, mechanism, replayable), name="other", secret=bool(shy))
+        second = replace(
+            _federation(rng, devices, quorum, mechanism, replayable), name="other", secret=bool(shy)
+        )
     made = [first] if second is None else [first, second]
     shared = {"stock": sum(task.needed for task in made), "trace": any(task.votes for task in made)}
     return Setup(
@@ -34,7 +40,9 @@ def random_setup(rng: random.Random, broken: str | None = None) -> Setup:
     )  # fmt: skip
 
 
-def _federation(rng: random.Random, devices: int, quorum: int, mechanism: str, replayable: bool) -> Federation:
+def _federation(
+    rng: random.Random, devices: int, quorum: int, mechanism: str, replayable: bool
+) -> Federation:
     records, screening = rng.randint(1, 6), rng.choice(("", "", "same", "fresh"))
     # Devices that have seen one class alone, or whose votes are all noise, have nothing to vote for.
     able = screening and mechanism == "none" and replayable and records > 1
@@ -62,7 +70,12 @@ def schedule(seed: int) -> Schedule:
     setup = random_setup(rng)
     habits = tuple(rng.choice((0, 1, 2)) for _ in range(setup.federation.devices))
     calm, count = rng.random() < 0.7, rng.randint(6, 20)
-    return Schedule(setup, habits, calm, tuple(rng.choices(list(OPERATIONS), list(OPERATIONS.values()), k=count)))
+    return Schedule(
+        setup,
+        habits,
+        calm,
+        tuple(rng.choices(list(OPERATIONS), list(OPERATIONS.values()), k=count)),
+    )
 
 
 def run_schedule(seed: int, directory: Path, server: ForkServer) -> tuple[list[str], list[str]]:

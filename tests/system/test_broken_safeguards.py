@@ -17,7 +17,12 @@ from tests.system.one_hot import Federation
 from tests.system.world import Setup, World
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("short_delays")]
-ON_THE_AGGREGATOR = ("no dedupe", "answer before commit", "totals in memory", "withdrawn devices not barred")
+ON_THE_AGGREGATOR = (
+    "no dedupe",
+    "answer before commit",
+    "totals in memory",
+    "withdrawn devices not barred",
+)
 ATTEMPTS = 5
 
 
@@ -77,7 +82,9 @@ def crash_between_two_tasks(world: World) -> None:
 def one_after_the_other(world: World) -> None:
     """The devices report in turn, so that the broker deals their reports out to both workers in turn."""
     deadline = time.monotonic() + 60
-    while (world.directory / "aggregator.log").read_text().count("connected with") < world.setup.workers:
+    while (world.directory / "aggregator.log").read_text().count(
+        "connected with"
+    ) < world.setup.workers:
         assert time.monotonic() < deadline, "not all workers have connected"
         world.turn(0.05)
     for device in world.devices:
@@ -126,7 +133,9 @@ def outcome(name: str, broken: bool, tmp_path, forkserver) -> list[str]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_broken_safeguard_is_found_out(name, tmp_path, forkserver, monkeypatch):
-    monkeypatch.setattr(tests.system.world, "PATIENCE", 4.0)  # a broken federation need not come to rest
+    monkeypatch.setattr(
+        tests.system.world, "PATIENCE", 4.0
+    )  # a broken federation need not come to rest
     if name not in ON_THE_AGGREGATOR:
         safeguards.BROKEN[name](monkeypatch.setattr)
     # A kill may come before the broken step did its harm, on a busy machine: then the same schedule is tried again.

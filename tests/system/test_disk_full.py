@@ -98,7 +98,9 @@ def _saved(directory: Path) -> int:
 
 
 @pytest.mark.parametrize("end", ["room", "power cut"])
-def test_an_aggregator_with_a_full_disk_acknowledges_nothing_and_counts_all_in_the_end(end, tmp_path, forkserver):
+def test_an_aggregator_with_a_full_disk_acknowledges_nothing_and_counts_all_in_the_end(
+    end, tmp_path, forkserver
+):
     world = World(Setup(Federation(5, 2, 2)), tmp_path, forkserver, 1)
     try:
         world.wait_for_task()

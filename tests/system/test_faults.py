@@ -35,7 +35,9 @@ KINDS: dict[str, Callable[[Schedule], object]] = {
     "two workers": lambda plan: plan.setup.workers > 1,
     "votes": lambda plan: any(task.votes for task in plan.setup.federations),
     "trimmed": lambda plan: any(task.trimmed for task in plan.setup.federations),
-    "trimmed screening": lambda plan: any(task.trimmed and task.screening for task in plan.setup.federations),
+    "trimmed screening": lambda plan: any(
+        task.trimmed and task.screening for task in plan.setup.federations
+    ),
     "estimates": lambda plan: plan.setup.debounce is not None,
     "withdrawal": lambda plan: plan.setup.victims and withdraw in plan.operations,
     "a task that is stopped": lambda plan: plan.setup.victims and forge_receipt in plan.operations,
@@ -51,7 +53,9 @@ def test_the_schedules_are_of_every_kind(kind):
 
 
 @pytest.mark.parametrize("kind", ["debian", "shipped"])
-def test_acknowledged_messages_that_the_broker_loses_are_counted_in_the_end(kind, tmp_path, forkserver):
+def test_acknowledged_messages_that_the_broker_loses_are_counted_in_the_end(
+    kind, tmp_path, forkserver
+):
     """The broker has a queue for the aggregator, acknowledges every report, and is killed before it saves."""
     world = World(Setup(Federation(8, 2, 2), kind), tmp_path, forkserver, 1)
     try:
@@ -73,7 +77,9 @@ def test_acknowledged_messages_that_the_broker_loses_are_counted_in_the_end(kind
         world.broker.restart()
         world.start_aggregator()
         time.sleep(0.5)
-        assert world.counted() == 0, "the broker has kept what it was killed with: this test tests nothing"
+        assert world.counted() == 0, (
+            "the broker has kept what it was killed with: this test tests nothing"
+        )
         assert world.finish() == []
         assert world.counted() == len(world.devices)
     finally:
@@ -97,7 +103,9 @@ def test_a_queue_that_overflows_in_silence_loses_nothing(tmp_path, forkserver):
 
 
 @pytest.mark.parametrize("throttle", [0, 2], ids=["quick", "slow"])
-def test_a_card_that_was_restored_behind_its_report_gets_no_second_one_out(throttle, tmp_path, forkserver, monkeypatch):
+def test_a_card_that_was_restored_behind_its_report_gets_no_second_one_out(
+    throttle, tmp_path, forkserver, monkeypatch
+):
     """A state directory from before the report, put back after it: the receipt on the broker gives it away.
 
     On a link of two bytes at a time it comes long after the subscription was confirmed, and still before the task.

@@ -68,7 +68,9 @@ def served(store: SqliteStore) -> tuple[Aggregator, dict[str, list[bytes]]]:
     """An aggregator of three tasks that has counted every report of three devices, and the reports."""
     plain = federations.make_task()
     dense = federations.screening_task("dense", quorum=3)
-    votes = Task.from_table(federations.screening_task("votes", quorum=3).table() | {"name": "voted"})
+    votes = Task.from_table(
+        federations.screening_task("votes", quorum=3).table() | {"name": "voted"}
+    )
     aggregator = Aggregator(store, [plain, dense, votes])
     aggregator.start(0.0)
     reports: dict[str, list[bytes]] = {}
@@ -76,12 +78,18 @@ def served(store: SqliteStore) -> tuple[Aggregator, dict[str, list[bytes]]]:
         stages = [first_stage(made)]
         for stage in stages:
             for seed, device in enumerate(COUNTED):
-                reports.setdefault(made.name, []).append(federations.report(made, device, seed, stage))
+                reports.setdefault(made.name, []).append(
+                    federations.report(made, device, seed, stage)
+                )
                 aggregator.take(federations.topic(made, device), reports[made.name][-1])
             for publication in aggregator.commit(1.0):
                 if publication.topic.endswith("/active") and stage.name == SCREENING:
                     features = decode(publication.payload, "active").features  # type: ignore[union-attr]
-                    stages.append(final_stage(made, tuple(made.features.names.index(name) for name in features)))
+                    stages.append(
+                        final_stage(
+                            made, tuple(made.features.names.index(name) for name in features)
+                        )
+                    )
     expected = {("test", "counted"): 3, ("screened", "counted"): 6, ("voted", "counted"): 6}
     assert aggregator.verdicts == expected
     return aggregator, reports
@@ -91,7 +99,20 @@ def hostile_topic(rng: random.Random, name: str) -> str:
     """Mostly a topic that exists, else wildcards, other devices, other levels."""
     if rng.random() < 0.8:
         return messages.topic(name, "report", rng.choice(COUNTED))
-    device = rng.choice(("stranger", "+", "#", "dev-1/x", "", "../dev-1", "d\u00e9v", "x" * 65, "dev-1 ", "a" * 5000))
+    device = rng.choice(
+        (
+            "stranger",
+            "+",
+            "#",
+            "dev-1/x",
+            "",
+            "../dev-1",
+            "d\u00e9v",
+            "x" * 65,
+            "dev-1 ",
+            "a" * 5000,
+        )
+    )
     other = rng.choice(("test", "screened", "voted", "nobody", "+", ""))
     kind = rng.choice(("report", "task", "active", "receipt", "presence"))
     strange = messages.topic(other, kind, rng.choice(COUNTED))
@@ -116,7 +137,9 @@ def test_nothing_hostile_is_merged_and_each_has_a_documented_reason(count, tmp_p
             name = rng.choice(list(mutators))
             topic = hostile_topic(rng, name)
             copied = rng.random() < 0.01  # an honest report on somebody else's topic
-            aggregator.take(topic, rng.choice(reports[name]) if copied else mutators[name].payload())
+            aggregator.take(
+                topic, rng.choice(reports[name]) if copied else mutators[name].payload()
+            )
         for publication in aggregator.commit(2.0 + start):
             found = decode(publication.payload, "receipt")
             assert isinstance(found, messages.Receipt)
@@ -126,12 +149,22 @@ def test_nothing_hostile_is_merged_and_each_has_a_documented_reason(count, tmp_p
     outcomes = {outcome for _, outcome in aggregator.verdicts}
     assert outcomes <= set(REASONS) | {"duplicate"} - {"internal error", "full"}
     # A run in which every message fails at the same first test has tested nothing.
-    assert {"malformed", "wrong version", "wrong device", "wrong topic", "wrong shape", "second report"} <= outcomes
+    assert {
+        "malformed",
+        "wrong version",
+        "wrong device",
+        "wrong topic",
+        "wrong shape",
+        "second report",
+    } <= outcomes
     assert answered == sum(number for (name, _), number in aggregator.verdicts.items() if name)
     assert {place: store.totals(*place) for place in keys} == before
     for federation in aggregator.federations.values():
         for stage in federation.layouts:
-            assert counting.recount(store, federation, stage).values == store.totals(federation.key, stage).values
+            assert (
+                counting.recount(store, federation, stage).values
+                == store.totals(federation.key, stage).values
+            )
     quarantine = store.refused(10 * QUARANTINE_ROWS)
     assert len(quarantine) <= QUARANTINE_ROWS
     assert {row.reason for row in quarantine} <= set(REASONS)
@@ -145,12 +178,21 @@ def test_nothing_hostile_is_merged_and_each_has_a_documented_reason(count, tmp_p
 def snapshot(agent: Agent) -> tuple[object, ...]:
     """Everything that a device remembers of itself."""
     state = agent.state
-    return state.pins(), state.ledger(), state.outbox(), state.progress(agent.name), agent.active, agent.reason
+    return (
+        state.pins(),
+        state.ledger(),
+        state.outbox(),
+        state.progress(agent.name),
+        agent.active,
+        agent.reason,
+    )
 
 
 def fresh_agent(name: str = "test") -> Agent:
     state = State(None, DEVICE, simulated=True)
-    agent = Agent(state, name, Policy(epsilon=50.0), noise=SeededNoise(1, DEVICE), simulated=True, settle=0.0)
+    agent = Agent(
+        state, name, Policy(epsilon=50.0), noise=SeededNoise(1, DEVICE), simulated=True, settle=0.0
+    )
     agent.connected(0.0)
     return agent
 
@@ -159,7 +201,9 @@ def drive(agent: Agent, rng: random.Random) -> None:
     """A device that believes what it was told must still be able to live with it."""
     assert agent.task is not None
     label = (agent.task.response.classes or (0.0,))[0]
-    agent.learn_many([[rng.gauss(0.0, 1.0) for _ in range(agent.task.p)] for _ in range(3)], [label] * 3)
+    agent.learn_many(
+        [[rng.gauss(0.0, 1.0) for _ in range(agent.task.p)] for _ in range(3)], [label] * 3
+    )
     agent.outgoing(1.0)
     agent.next_due(1.0)
 
@@ -176,7 +220,9 @@ def test_a_hostile_task_is_refused_or_is_one_that_the_owner_accepts(count, refus
         said = refusals.count
         agent.receive(messages.topic("test", "task"), payload, rng.random() < 0.5)
         if agent.task is None:
-            assert refusals.count == said + bool(payload)  # nothing at all is how a retained message is cleared
+            assert refusals.count == said + bool(
+                payload
+            )  # nothing at all is how a retained message is cleared
         else:
             assert Task.decode(payload) == agent.task
             assert Policy(epsilon=50.0).refusals(agent.task) == []
@@ -203,7 +249,11 @@ def hostile_server(kind: str) -> tuple[Agent, list[bytes]]:
     examples = {
         "receipt": [receipt(made, sent, *answer) for answer in answers],
         "active": [active(made, *names[:2]), active(made, names[1]), active(made, *names[:4])],
-        "subspace": [subspace(made, names[:2]), subspace(made, names[:3], 2), subspace(made, names, 1)],
+        "subspace": [
+            subspace(made, names[:2]),
+            subspace(made, names[:3], 2),
+            subspace(made, names, 1),
+        ],
     }[kind]
     return agent, [raw for _, raw in examples]
 
@@ -217,7 +267,14 @@ def test_hostile_news_changes_nothing_unless_it_is_valid(count, kind, refusals):
     assert agent.task is not None
     mutator = Mutator(rng, corpus, messages.LIMITS[kind], ("dev-1", "dev-2"))
     where = messages.topic(agent.name, kind, DEVICE if kind == "receipt" else None)
-    elsewhere = ("fsir/1/test/#", "fsir/1/+/active", "fsir/1/test/receipt/dev-2", "fsir/2/test/task", "", "x" * 5000)
+    elsewhere = (
+        "fsir/1/test/#",
+        "fsir/1/+/active",
+        "fsir/1/test/receipt/dev-2",
+        "fsir/2/test/task",
+        "",
+        "x" * 5000,
+    )
     before, valid, held = snapshot(agent), 0, 0
     for i in range(count):
         payload = mutator.payload()

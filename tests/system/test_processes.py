@@ -65,8 +65,12 @@ def test_an_aggregator_that_is_killed_anywhere_counts_once(point, times, process
 
 
 @pytest.mark.parametrize("times", [2, pytest.param(1, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("point", ["transaction open", "report written", "report sent", "receipt read"])
-def test_an_agent_with_two_tasks_that_is_killed_in_either_reports_both_once(point, times, tmp_path, forkserver):
+@pytest.mark.parametrize(
+    "point", ["transaction open", "report written", "report sent", "receipt read"]
+)
+def test_an_agent_with_two_tasks_that_is_killed_in_either_reports_both_once(
+    point, times, tmp_path, forkserver
+):
     second = Federation(2, 12, 5, "same", name="other")
     processes = Processes(Federation(2, 12, 3, "fresh"), tmp_path, forkserver, second=second)
     try:
@@ -113,7 +117,9 @@ def test_processes_that_are_killed_at_random_lose_and_double_nothing(seed, proce
     for _ in range(30):
         name = rng.choice(["aggregator", *processes.federation.names()])
         if name not in running or running[name].poll() is not None:
-            running[name] = processes.aggregator() if name == "aggregator" else processes.agent(name)
+            running[name] = (
+                processes.aggregator() if name == "aggregator" else processes.agent(name)
+            )
         elif rng.random() < 0.5:
             running[name].kill()
         pause = time.monotonic() + rng.choice((0.0, 0.02, 0.05, 0.1))
@@ -132,12 +138,19 @@ def test_hostile_bytes_on_the_wire_stop_nobody(processes):
     agent = processes.agent("device-1")
     processes.until(lambda: "report made" in agent.said(), "the agent makes no report")
     task = processes.federation.task()
-    places = [*(topic(task.name, kind) for kind in ("active", "subspace")), topic(task.name, "report", "stranger")]
+    places = [
+        *(topic(task.name, kind) for kind in ("active", "subspace")),
+        topic(task.name, "report", "stranger"),
+    ]
     for _ in range(400):
         processes.listener_publishes(rng.choice(places), mutator.payload(), rng.random() < 0.5)
-    processes.listener_publishes(topic(task.name, "report", "stranger"), bytes(LIMITS["report"] + 1))
+    processes.listener_publishes(
+        topic(task.name, "report", "stranger"), bytes(LIMITS["report"] + 1)
+    )
     processes.listener_publishes(topic(task.name, "report", "another"), b"\x00")
-    processes.until(lambda: "another" in receipts(processes), "the aggregator answers nobody any more")
+    processes.until(
+        lambda: "another" in receipts(processes), "the aggregator answers nobody any more"
+    )
     assert server.poll() is None, server.said()
     assert agent.poll() is None, agent.said()
     server.kill()
@@ -152,7 +165,10 @@ def receipts(processes: Processes) -> set[str]:
     found: set[str] = set()
     where = topic("one-hot", "receipt", "+")
     reader = Connection(
-        Broker.parse(processes.url), "receipts", [where], lambda m: found.add(m.topic.rpartition("/")[2])
+        Broker.parse(processes.url),
+        "receipts",
+        [where],
+        lambda m: found.add(m.topic.rpartition("/")[2]),
     )
     end = time.monotonic() + 0.4
     while time.monotonic() < end:
@@ -196,7 +212,18 @@ def free_port() -> int:
 def test_the_commands_as_users_start_them(processes):
     """The same without any shortcut: two interpreters, no changed delays; the agent is killed once in between."""
     store, task = f"sqlite:{processes.directory / 'store.db'}", str(processes.tasks[0])
-    serve = [sys.executable, "-m", "aggregator", "serve", "--task", task, "--broker", processes.url, "--store", store]
+    serve = [
+        sys.executable,
+        "-m",
+        "aggregator",
+        "serve",
+        "--task",
+        task,
+        "--broker",
+        processes.url,
+        "--store",
+        store,
+    ]
     with (processes.directory / "log").open("wb") as log:
         started = [subprocess.Popen(serve, stderr=log, stdout=log)]
         try:
@@ -208,7 +235,9 @@ def test_the_commands_as_users_start_them(processes):
                 victim.wait()
                 started.append(subprocess.Popen(command, stderr=log, stdout=log))
             for agent in started[1:]:
-                processes.until(lambda agent=agent: agent.poll() is not None, "an agent does not end")
+                processes.until(
+                    lambda agent=agent: agent.poll() is not None, "an agent does not end"
+                )
                 assert agent.returncode == 0
         finally:
             for process in started:
@@ -220,16 +249,30 @@ def test_the_commands_as_users_start_them(processes):
 @pytest.mark.slow
 def test_two_workers_as_users_start_them(processes):
     """They share a subscription and a store; one of them is killed and does not come back."""
-    serve = [sys.executable, "-m", "aggregator", "serve", "--task", str(processes.tasks[0]), "--broker", processes.url]
+    serve = [
+        sys.executable,
+        "-m",
+        "aggregator",
+        "serve",
+        "--task",
+        str(processes.tasks[0]),
+        "--broker",
+        processes.url,
+    ]
     serve += ["--store", f"sqlite:{processes.directory / 'store.db'}", "--share", "workers"]
     with (processes.directory / "log").open("wb") as log:
-        workers = [subprocess.Popen([*serve, "--worker", name], stderr=log, stdout=log) for name in ("one", "two")]
+        workers = [
+            subprocess.Popen([*serve, "--worker", name], stderr=log, stdout=log)
+            for name in ("one", "two")
+        ]
         try:
             agents = [processes.agent(name) for name in processes.federation.names()]
             processes.until(lambda: "report made" in agents[0].said(), "no report is made", *agents)
             workers[0].kill()
             for agent in agents:
-                processes.until(lambda agent=agent: agent.poll() is not None, "an agent does not end", agent)
+                processes.until(
+                    lambda agent=agent: agent.poll() is not None, "an agent does not end", agent
+                )
                 assert agent.poll() == 0, agent.said()
         finally:
             for worker in workers:

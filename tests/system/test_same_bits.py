@@ -29,22 +29,48 @@ def write_csv(path: Path, names, stream, response: str) -> None:
     with path.open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow([*names, response])
-        table.writerows([*map(repr, row), y] for row, y in zip(stream.X.tolist(), stream.y.tolist(), strict=True))
+        table.writerows(
+            [*map(repr, row), y]
+            for row, y in zip(stream.X.tolist(), stream.y.tolist(), strict=True)
+        )
 
 
 def run_agents(scenario, task, url: str, directory: Path):
     """One process per device and a real daemon; the subspace that they end with."""
     (directory / "task.toml").write_text(to_toml(task.table()))
     (directory / "policy.toml").write_text("epsilon = 1000.0\n")
-    daemon = [sys.executable, "-m", "aggregator", "serve", "--task", str(directory / "task.toml"), "--broker", url]
+    daemon = [
+        sys.executable,
+        "-m",
+        "aggregator",
+        "serve",
+        "--task",
+        str(directory / "task.toml"),
+        "--broker",
+        url,
+    ]
     processes = [subprocess.Popen([*daemon, "--store", f"sqlite:{directory / 'store.db'}"])]
     try:
         for stream in scenario.population.devices:
             source = directory / f"{stream.device}.csv"
             write_csv(source, scenario.population.features, stream, task.response.name)
-            command = [sys.executable, str(SCRIPT), str(SEED), "run", "--broker", url, "--task", task.name]
+            command = [
+                sys.executable,
+                str(SCRIPT),
+                str(SEED),
+                "run",
+                "--broker",
+                url,
+                "--task",
+                task.name,
+            ]
             command += ["--device", stream.device, "--source", f"csv:{source}", "--once"]
-            command += ["--state", str(directory / stream.device), "--policy", str(directory / "policy.toml")]
+            command += [
+                "--state",
+                str(directory / stream.device),
+                "--policy",
+                str(directory / "policy.toml"),
+            ]
             processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
         for agent in processes[1:]:
             assert agent.wait(120) == 0

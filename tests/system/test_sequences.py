@@ -19,7 +19,13 @@ import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import Phase as Step
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
 
 from aggregator.core import Aggregator
 from aggregator.mqtt.publication import Publication
@@ -87,7 +93,10 @@ class Device:
 class Sequences(RuleBasedStateMachine):
     """A federation of two devices."""
 
-    @initialize(screening=st.sampled_from(["", "same", "fresh"]), mechanism=st.sampled_from(["none", "gaussian"]))
+    @initialize(
+        screening=st.sampled_from(["", "same", "fresh"]),
+        mechanism=st.sampled_from(["none", "gaussian"]),
+    )
     def begin(self, screening: str, mechanism: str) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="fsir-sequence-"))
         stock = 4 if screening == "fresh" else 2
@@ -154,7 +163,9 @@ class Sequences(RuleBasedStateMachine):
     def connect(self, number: int) -> None:
         device = self.devices[number]
         device.inbox = [
-            (about, self.retained[about]) for about in device.agent.subscriptions() if about in self.retained
+            (about, self.retained[about])
+            for about in device.agent.subscriptions()
+            if about in self.retained
         ]
         device.connected = True
         device.agent.connected(self.now)
@@ -189,7 +200,9 @@ class Sequences(RuleBasedStateMachine):
         """What it took and did not commit is gone with the old process."""
         if self.aggregator is not None:
             self.aggregator.store.close()
-        self.aggregator = Aggregator(SqliteStore(self.folder / "store.db"), [self.federation.task()])
+        self.aggregator = Aggregator(
+            SqliteStore(self.folder / "store.db"), [self.federation.task()]
+        )
         self.publish(self.aggregator.start(EPOCH + self.now))
 
     @rule()
@@ -248,7 +261,9 @@ class Sequences(RuleBasedStateMachine):
         assert self.aggregator is not None
         self.aggregator.store.close()
         for device in self.devices:
-            assert device.agent.phase is Phase.SERVING, f"{device.name} is {device.agent.phase}: {device.agent.reason}"
+            assert device.agent.phase is Phase.SERVING, (
+                f"{device.name} is {device.agent.phase}: {device.agent.reason}"
+            )
             assert topic("one-hot", "receipt", device.name) in self.retained
             device.state.close()
 
@@ -263,15 +278,22 @@ def quiet(caplog: pytest.LogCaptureFixture) -> None:
 
 @pytest.mark.parametrize(
     "examples",
-    [pytest.param(40, id="some"), pytest.param(1000, id="many", marks=[pytest.mark.slow, pytest.mark.timeout(1800)])],
+    [
+        pytest.param(40, id="some"),
+        pytest.param(1000, id="many", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
+    ],
 )
 def test_the_books_balance_after_any_sequence(examples: int) -> None:
     run_state_machine_as_test(Sequences, settings=settings(SEQUENCES, max_examples=examples))
 
 
 @pytest.mark.parametrize("broken", [no_dedupe, fresh_noise, position_not_committed])
-def test_a_broken_safeguard_is_found(broken: Callable[[Patch], None], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broken_safeguard_is_found(
+    broken: Callable[[Patch], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     broken(monkeypatch.setattr)
-    found = settings(SEQUENCES, max_examples=1000, phases=[Step.generate], derandomize=True, database=None)
+    found = settings(
+        SEQUENCES, max_examples=1000, phases=[Step.generate], derandomize=True, database=None
+    )
     with pytest.raises((AssertionError, ExceptionGroup)):
         run_state_machine_as_test(Sequences, settings=found)

@@ -15,7 +15,12 @@ from tests.system.forkserver import Child, ForkServer
 
 NAMES = ("worker-a", "worker-b", "worker-c", "worker-d")
 _NOT_YET = ("no such file", "does not hold it")  # the aggregator has not come to write its store
-_ENDINGS = (None, 0, -signal.SIGKILL, -signal.SIGTERM)  # the last: before it has come to listen to signals
+_ENDINGS = (
+    None,
+    0,
+    -signal.SIGKILL,
+    -signal.SIGTERM,
+)  # the last: before it has come to listen to signals
 _SECONDS = 60.0
 
 
@@ -43,7 +48,12 @@ class Workers:
         return child is not None and child.poll() is None
 
     def start_aggregator(
-        self, clock: float = 0.0, kill: tuple[str, int] | None = None, place: int | None = None, *, rename: int = 0
+        self,
+        clock: float = 0.0,
+        kill: tuple[str, int] | None = None,
+        place: int | None = None,
+        *,
+        rename: int = 0,
     ) -> None:
         """Start what does not run; under the same names or, so much further down the list, under others."""
         for k in range(len(self._places)) if place is None else (place,):
@@ -60,7 +70,9 @@ class Workers:
                 worker=self._names[k], share=share, **self._options,
             )  # fmt: skip
 
-    def stop_aggregator(self, how: signal.Signals = signal.SIGKILL, place: int | None = None) -> None:
+    def stop_aggregator(
+        self, how: signal.Signals = signal.SIGKILL, place: int | None = None
+    ) -> None:
         """End one of them, or all."""
         for child in self._places if place is None else [self._places[place]]:
             if child is not None:
@@ -71,7 +83,10 @@ class Workers:
         ended = [child for child in [*self._ended, *self._places] if child is not None]
         codes = sorted({code for child in ended if (code := child.poll()) not in _ENDINGS})
         log = self.directory / "aggregator.log"
-        return [*self._trouble, *(f"an aggregator has ended with {code}: {log.read_text()[-2000:]}" for code in codes)]
+        return [
+            *self._trouble,
+            *(f"an aggregator has ended with {code}: {log.read_text()[-2000:]}" for code in codes),
+        ]
 
     # --- devices that are taken out again ---------------------------------------------------------------------------
 
@@ -120,7 +135,9 @@ class Workers:
     def unpublished(self, seen: dict[str, bytes]) -> list[str]:
         """What is not published as it should be: the latest of the store, from all who are counted."""
         if self._owed:
-            return [f"{device} is not withdrawn from {task} yet" for task, device in sorted(self._owed)]
+            return [
+                f"{device} is not withdrawn from {task} yet" for task, device in sorted(self._owed)
+            ]
         try:
             store = SqliteStore(self.store, create=False)
         except StoreError as error:

@@ -54,7 +54,9 @@ class World(Workers):
         self.rng = random.Random(seed)
         self.broker = Mosquitto(setup.broker, setup.more)
         self.broker.start("mosquitto")
-        self.near, self.far = (Proxy(self.broker.port, random.Random(f"{seed}-{side}")) for side in ("near", "far"))
+        self.near, self.far = (
+            Proxy(self.broker.port, random.Random(f"{seed}-{side}")) for side in ("near", "far")
+        )
         for task in setup.federations:
             (directory / f"{task.name}.toml").write_text(to_toml(task.task().table()))
         tasks = [str(directory / f"{task.name}.toml") for task in setup.federations]
@@ -68,12 +70,21 @@ class World(Workers):
                    policy=SHY if k in setup.shy else POLICY)
             for k in range(setup.federation.devices)
         ]  # fmt: skip
-        self.forged: set[tuple[str, str]] = set()  # tasks and devices with a receipt for what was never sent
+        self.forged: set[tuple[str, str]] = (
+            set()
+        )  # tasks and devices with a receipt for what was never sent
         self.seen: dict[str, bytes] = {}  # what the broker has for everybody, by topic
         # Whoever gets at old messages, writes what is none, and sees what everybody sees: straight to the broker.
-        topics = [topic(task.name, kind) for task in setup.federations for kind in ("active", "subspace")]
+        topics = [
+            topic(task.name, kind) for task in setup.federations for kind in ("active", "subspace")
+        ]
         self.stranger = Connection(
-            Broker.parse(self.broker.url), "stranger", topics, self._see, on_down=self.seen.clear, delays=SHORT
+            Broker.parse(self.broker.url),
+            "stranger",
+            topics,
+            self._see,
+            on_down=self.seen.clear,
+            delays=SHORT,
         )
 
     def close(self) -> None:
@@ -108,7 +119,10 @@ class World(Workers):
     def wait_for_task(self) -> None:
         """Until every device knows what it is about."""
         deadline = time.monotonic() + ARRIVAL
-        while not all(device.on and all(a.task or a.reason for a in device.agents.values()) for device in self.devices):
+        while not all(
+            device.on and all(a.task or a.reason for a in device.agents.values())
+            for device in self.devices
+        ):
             assert time.monotonic() < deadline, "the task did not arrive"
             self.turn(0.01)
 
@@ -158,7 +172,9 @@ class World(Workers):
         waiting = self.unanswered(sent)
         for task, device, raw in waiting:
             self.stranger.publish(topic(task, "report", device), raw)
-        return [f"{device} is withdrawn from {task}, and gets no answer" for task, device, _ in waiting]
+        return [
+            f"{device} is withdrawn from {task}, and gets no answer" for task, device, _ in waiting
+        ]
 
     def _settled(self, device: Device, task: Federation) -> bool:
         if not device.on:
@@ -183,7 +199,12 @@ class World(Workers):
     def audit(self) -> list[str]:
         """Whether the books balance; all devices die for it."""
         found = []
-        stopped = {(t.name, d.name) for t in self.setup.federations for d in self.devices if self._stopped(d, t)}
+        stopped = {
+            (t.name, d.name)
+            for t in self.setup.federations
+            for d in self.devices
+            if self._stopped(d, t)
+        }
         for device in self.devices:
             device.crash()
         for task in self.setup.federations:

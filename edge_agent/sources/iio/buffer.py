@@ -54,7 +54,11 @@ class _Field:
     def values(self, scans: NDArray[np.uint8]) -> NDArray[np.int64]:
         """The channel of all scans."""
         end = self.offset + np.dtype(self.word).itemsize
-        words = np.ascontiguousarray(scans[:, self.offset : end]).view(self.word)[:, 0].astype(np.uint64)
+        words = (
+            np.ascontiguousarray(scans[:, self.offset : end])
+            .view(self.word)[:, 0]
+            .astype(np.uint64)
+        )
         # Up and down again: bits that do not belong to it go, and the sign is extended on the way down.
         unused = 64 - self.channel.bits
         moved = (words >> np.uint64(self.channel.shift)) << np.uint64(unused)
@@ -75,11 +79,18 @@ class _Node:
         }
         names = sorted({Path(switch).name.removesuffix("_en") for switch in self._switches})
         self._fields, self._size = _layout(sensors[0], names)
-        for channel in ("in_timestamp", *(f"in_{sensor.kind}_{axis}" for sensor in sensors for axis in "xyz")):
+        for channel in (
+            "in_timestamp",
+            *(f"in_{sensor.kind}_{axis}" for sensor in sensors for axis in "xyz"),
+        ):
             if channel not in self._fields:
-                raise SourceError(f"{folder}: its buffer lacks {channel}; write 1 into scan_elements/{channel}_en")
+                raise SourceError(
+                    f"{folder}: its buffer lacks {channel}; write 1 into scan_elements/{channel}_en"
+                )
         if (clock := sensors[0].text("current_timestamp_clock") or "realtime") != "realtime":
-            raise SourceError(f"{folder}: its clock is {clock!r}; write realtime into current_timestamp_clock")
+            raise SourceError(
+                f"{folder}: its clock is {clock!r}; write realtime into current_timestamp_clock"
+            )
         try:
             self._file = os.open(nodes / folder.name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         except OSError as error:
@@ -123,12 +134,18 @@ class _Node:
 
 def _layout(sensor: Sensor, names: list[str]) -> tuple[dict[str, _Field], int]:
     """The fields of a scan by channel, and its size."""
-    found = [(channel, name) for name in names if (channel := sensor.channel(name)) is not None and channel.enabled]
+    found = [
+        (channel, name)
+        for name in names
+        if (channel := sensor.channel(name)) is not None and channel.enabled
+    ]
     fields, end, largest = dict[str, _Field](), 0, 1
     for channel, name in sorted(found, key=lambda entry: entry[0].index):
         size = channel.storage // 8
         if size not in (1, 2, 4, 8):
-            raise SourceError(f"{sensor.folder}: {name} takes {size} bytes in the buffer; switch it off")
+            raise SourceError(
+                f"{sensor.folder}: {name} takes {size} bytes in the buffer; switch it off"
+            )
         end = -(-end // size) * size
         fields[name] = _Field(end, f"{'<' if channel.little else '>'}u{size}", channel)
         end, largest = end + size, max(largest, size)
@@ -139,7 +156,11 @@ class Buffers:
     """The buffers of an accelerometer and a gyroscope, of one device or of two."""
 
     def __init__(self, sensors: tuple[Sensor, Sensor], nodes: Path, tally: Tally) -> None:
-        together = [list(sensors)] if sensors[0].folder == sensors[1].folder else [[sensor] for sensor in sensors]
+        together = (
+            [list(sensors)]
+            if sensors[0].folder == sensors[1].folder
+            else [[sensor] for sensor in sensors]
+        )
         self._nodes: list[_Node] = []
         try:
             for group in together:
@@ -176,6 +197,11 @@ def in_turn(streams: Iterable[Samples]) -> list[Samples]:
         falls = np.cumsum(steps < 0)
         cuts = np.flatnonzero(np.diff(turns) + np.diff(falls)) + 1
         for low, high in pairwise((0, *cuts.tolist(), len(steps))):
-            acc, gyro = (None if values is None else values[low:high] for values in (samples.acc, samples.gyro))
-            slices.append(((int(turns[low]), int(falls[low])), Samples(samples.times[low:high], acc, gyro)))
+            acc, gyro = (
+                None if values is None else values[low:high]
+                for values in (samples.acc, samples.gyro)
+            )
+            slices.append(
+                ((int(turns[low]), int(falls[low])), Samples(samples.times[low:high], acc, gyro))
+            )
     return [samples for _, samples in sorted(slices, key=lambda entry: entry[0])]

@@ -55,11 +55,17 @@ class Sensor:
         self.folder, self.kind = folder, kind
         self._identity = folder.stat().st_ino
         self._files: dict[str, int] = {}
-        scales = [name for axis in "xyz" if (name := self._own_or_shared(axis, "scale")) is not None]
+        scales = [
+            name for axis in "xyz" if (name := self._own_or_shared(axis, "scale")) is not None
+        ]
         if len(scales) < 3:
-            raise SourceError(f"{folder}: there is no in_{kind}_scale, so that the unit of its readings is not known")
+            raise SourceError(
+                f"{folder}: there is no in_{kind}_scale, so that the unit of its readings is not known"
+            )
         offsets = [self._own_or_shared(axis, "offset") for axis in "xyz"]
-        self._offset = np.array([0.0 if name is None else float(self.text(name) or 0) for name in offsets])
+        self._offset = np.array(
+            [0.0 if name is None else float(self.text(name) or 0) for name in offsets]
+        )
         self._matrix = self._mounting()
         self._check_rate()
         tops = self._largest()
@@ -69,7 +75,9 @@ class Sensor:
                 "is cut off, and its window must be dropped"
             )
         if given is not None and not 0 < given < math.inf:
-            raise SourceError(f"full scale {given} of {kind}: it must be finite and above 0; see {_FLAGS[kind]}")
+            raise SourceError(
+                f"full scale {given} of {kind}: it must be finite and above 0; see {_FLAGS[kind]}"
+            )
         self._scales = {name: self._scale_in(name) for name in scales}
         self._scale = np.array([self._scales[name] for name in scales])
         # The owner may know that the chip clips earlier than its numbers do, never later.
@@ -95,18 +103,24 @@ class Sensor:
         with suppress(ValueError):
             if (scale := float(text or "")) and math.isfinite(scale):
                 return scale
-        raise SourceError(f"{self.folder / name}: {text!r} is no scale; write one of {name}_available into it")
+        raise SourceError(
+            f"{self.folder / name}: {text!r} is no scale; write one of {name}_available into it"
+        )
 
     def _mounting(self) -> Array:
         text = self.text(f"in_{self.kind}_mount_matrix", "in_mount_matrix", "mount_matrix")
         if text is None:
             return np.eye(3)
         try:
-            matrix = np.array([[float(entry) for entry in row.split(",")] for row in text.split(";")])
+            matrix = np.array(
+                [[float(entry) for entry in row.split(",")] for row in text.split(";")]
+            )
         except ValueError:
             matrix = np.empty(0)
         if matrix.shape != (3, 3) or not np.allclose(matrix @ matrix.T, np.eye(3), atol=0.01):
-            raise SourceError(f"{self.folder}: the mounting matrix {text!r} is no rotation; correct the device tree")
+            raise SourceError(
+                f"{self.folder}: the mounting matrix {text!r} is no rotation; correct the device tree"
+            )
         if np.linalg.det(matrix) < 0:  # +1 or -1, after the check above
             raise SourceError(
                 f"{self.folder}: the mounting matrix {text!r} mirrors (its determinant is -1), which no mounting does; "
@@ -125,7 +139,8 @@ class Sensor:
     def channel(self, name: str) -> Channel | None:
         """A channel of the buffer, if the driver has one."""
         text, index, enabled = (
-            self.text(*(f"{place}/{name}_{what}" for place in SCANS)) for what in ("type", "index", "en")
+            self.text(*(f"{place}/{name}_{what}" for place in SCANS))
+            for what in ("type", "index", "en")
         )
         found = None if text is None else _TYPE.match(text)
         if found is None:
@@ -133,7 +148,13 @@ class Sensor:
         storage = int(found["storage"]) * int(found["repeat"] or 1)
         signed, little = found["sign"] == "s", found["order"] == "le"
         return Channel(
-            int(found["bits"]), storage, int(found["shift"] or 0), signed, little, int(index or 0), enabled == "1"
+            int(found["bits"]),
+            storage,
+            int(found["shift"] or 0),
+            signed,
+            little,
+            int(index or 0),
+            enabled == "1",
         )
 
     def _largest(self) -> Array | None:
@@ -157,7 +178,9 @@ class Sensor:
 
     def read(self) -> Array:
         """One reading, in g or rad/s; OSError or ValueError if there is none."""
-        reading: Array = self.convert(np.array([[self._number(f"in_{self.kind}_{axis}_raw") for axis in "xyz"]]))[0]
+        reading: Array = self.convert(
+            np.array([[self._number(f"in_{self.kind}_{axis}_raw") for axis in "xyz"]])
+        )[0]
         return reading
 
     def convert(self, raw: Array) -> Array:

@@ -54,7 +54,9 @@ SILENT = "times nothing came for 5 s; does a buffer that is switched on have its
 def open_iio(rest: str, options: Options) -> SignalSource:
     """The sensors of this device."""
     reader = IioReader(rest, options)
-    return SignalSource(reader, CLIPPED, CLIPPED)  # the sensors mark what is clipped, at the range they have by then
+    return SignalSource(
+        reader, CLIPPED, CLIPPED
+    )  # the sensors mark what is clipped, at the range they have by then
 
 
 def find(name: str, devices: Path, options: Options) -> tuple[Sensor, Sensor]:
@@ -67,7 +69,8 @@ def find(name: str, devices: Path, options: Options) -> tuple[Sensor, Sensor]:
         having = [folder for folder in chosen if (folder / f"in_{kind}_x_raw").exists()]
         if len(having) != 1:
             listed = ", ".join(
-                f"{folder.name} ({' '.join(sorted(names - {folder.name}))})" for folder, names in there.items()
+                f"{folder.name} ({' '.join(sorted(names - {folder.name}))})"
+                for folder, names in there.items()
             )
             raise SourceError(
                 f"source iio:{name}: {len(having)} devices of this name have in_{kind}_x_raw, and it must be one; in "
@@ -79,7 +82,10 @@ def find(name: str, devices: Path, options: Options) -> tuple[Sensor, Sensor]:
 
 def _names(folder: Path) -> set[str]:
     files = (folder / "name", folder / "label")
-    return {folder.name, *(file.read_text(errors="replace").strip() for file in files if file.is_file())}
+    return {
+        folder.name,
+        *(file.read_text(errors="replace").strip() for file in files if file.is_file()),
+    }
 
 
 class Backend(Protocol):
@@ -149,7 +155,10 @@ class IioReader:
         if time.monotonic() >= self._search_at:
             self._search_at = time.monotonic() + SEARCH
             try:
-                before, self._sensors = self._sensors, find(self._device, self._devices, self._options)
+                before, self._sensors = (
+                    self._sensors,
+                    find(self._device, self._devices, self._options),
+                )
                 self._compare(before)
                 self._backend = self._open()
             except (SourceError, ValueError) as error:
@@ -244,6 +253,8 @@ class Poller:
         self._leaving.set()
         if self._thread.is_alive():
             self._thread.join(timeout=5.0)
-        if not self._thread.is_alive():  # else it hangs in a reading, of a descriptor that must not become another's
+        if (
+            not self._thread.is_alive()
+        ):  # else it hangs in a reading, of a descriptor that must not become another's
             for sensor in self._sensors:
                 sensor.close()

@@ -24,7 +24,9 @@ from edge_agent.sources.tally import Tally
 LARGEST_HEAD, LARGEST_BODY = 16 * 1024, 2**20  # bytes; a second of a fast phone is 0.2 MB
 CLIENTS = 8
 SECONDS = 10.0  # for one request
-LINGER = 2.0  # seconds in which an answer may be read, although not everything that was sent was wanted
+LINGER = (
+    2.0  # seconds in which an answer may be read, although not everything that was sent was wanted
+)
 SHOWN = 40  # characters of what a stranger sent, in the log
 _CHUNK = 65536
 
@@ -59,7 +61,9 @@ class Listener:
         host, port, self._path = _parts(url)
         self._take, self._tally, self._clients = take, tally, dict[int, _Client]()
         try:
-            family, kind, protocol, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0]
+            family, kind, protocol, _, address = socket.getaddrinfo(
+                host, port, type=socket.SOCK_STREAM
+            )[0]
             self._socket = socket.socket(family, kind, protocol)
         except OSError as error:
             raise SourceError(f"source {url}: {error.strerror or error}") from None
@@ -130,7 +134,11 @@ class Listener:
             client.data += chunk
             if client.length is None:
                 self._read_head(client)
-            if client.length is not None and len(client.data) >= client.length and not client.answered:
+            if (
+                client.length is not None
+                and len(client.data) >= client.length
+                and not client.answered
+            ):
                 understood = self._take(bytes(client.data[client.body : client.length]))
                 self._answer(client, HTTPStatus.OK if understood else HTTPStatus.BAD_REQUEST)
 
@@ -141,7 +149,10 @@ class Listener:
                 self._refuse(client, HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
             return
         first, *lines = client.data[:end].decode("latin-1").split("\r\n")
-        headers = {name.strip().lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        headers = {
+            name.strip().lower(): value.strip()
+            for name, _, value in (line.partition(":") for line in lines)
+        }
         objection = self._objection(first.split(" "), headers)
         if objection is not None:
             self._refuse(client, *objection)
@@ -152,23 +163,34 @@ class Listener:
             with suppress(OSError):
                 client.socket.send(b"HTTP/1.1 100 Continue\r\n\r\n")
 
-    def _objection(self, request: list[str], headers: dict[str, str]) -> tuple[HTTPStatus, str] | None:
+    def _objection(
+        self, request: list[str], headers: dict[str, str]
+    ) -> tuple[HTTPStatus, str] | None:
         """Why a request is not taken, and what the owner should know about it."""
         if len(request) != 3 or not request[2].startswith("HTTP/1."):
             return HTTPStatus.BAD_REQUEST, ""
         path = request[1].partition("?")[0]
         if path != self._path:
-            return HTTPStatus.NOT_FOUND, f"the last one for {_shown(path)}; the app must push to {self._path!r}"
+            return (
+                HTTPStatus.NOT_FOUND,
+                f"the last one for {_shown(path)}; the app must push to {self._path!r}",
+            )
         if request[0] != "POST":
             return HTTPStatus.METHOD_NOT_ALLOWED, f"the last one is a {_shown(request[0])}"
         kind = headers.get("content-type", "").partition(";")[0].strip().lower()
         if kind != "application/json":
             return HTTPStatus.UNSUPPORTED_MEDIA_TYPE, f"the last one is {_shown(kind)}"
         length = headers.get("content-length", "")
-        if "transfer-encoding" in headers or not (length.isascii() and length.isdigit() and len(length) < 16):
+        if "transfer-encoding" in headers or not (
+            length.isascii() and length.isdigit() and len(length) < 16
+        ):
             return HTTPStatus.LENGTH_REQUIRED, ""
         size = int(length)
-        return (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the last one has {size} bytes") if size > LARGEST_BODY else None
+        return (
+            (HTTPStatus.REQUEST_ENTITY_TOO_LARGE, f"the last one has {size} bytes")
+            if size > LARGEST_BODY
+            else None
+        )
 
     def _refuse(self, client: _Client, status: HTTPStatus, where: str = "") -> None:
         self._tally.add(REFUSED[status], where=where)
@@ -211,7 +233,13 @@ def _parts(url: str) -> tuple[str, int, str]:
         raise SourceError(
             f"source {url}: for encryption use MQTT over TLS, or a web server in front of http://127.0.0.1"
         )
-    if parts.scheme != "http" or not parts.hostname or port is None or parts.username or parts.query:
+    if (
+        parts.scheme != "http"
+        or not parts.hostname
+        or port is None
+        or parts.username
+        or parts.query
+    ):
         raise SourceError(
             f"source {url}: write http://HOST:PORT/PATH, the address of this device that the phone can reach"
         )

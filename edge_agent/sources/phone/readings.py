@@ -69,7 +69,10 @@ def readings(payload: list[Any], clock: float, tally: Tally) -> list[Reading]:
         if moment < EARLIEST:
             tally.add(UNIT)
         elif moment > latest:  # one window from the future would make all others stale until then
-            tally.add(FUTURE, where=f"here it is {time.strftime('%Y-%m-%d %H:%M', time.gmtime(clock))} UTC")
+            tally.add(
+                FUTURE,
+                where=f"here it is {time.strftime('%Y-%m-%d %H:%M', time.gmtime(clock))} UTC",
+            )
         elif (name, moment) in found:
             tally.add(AGAIN)
         else:
@@ -94,7 +97,9 @@ class Motion:
         self._totals: deque[int] = deque(maxlen=BLOCKS)  # blocks with a total acceleration
         # time -> values and arrival; in order of arrival, which no reading can change for another one
         self._pending: dict[str, dict[int, tuple[Vector, float]]] = {BODY: {}, GRAVITY: {}}
-        self._turns: set[bool] = set()  # whether the readings of the latest message are rotations: yes, no, or both
+        self._turns: set[bool] = (
+            set()
+        )  # whether the readings of the latest message are rotations: yes, no, or both
         self._alone: set[int] = set()  # blocks with one of them, since the other one was there
         self._missed = False
 
@@ -160,7 +165,9 @@ def _side_by_side(streams: Sequence[Stream], last: list[int]) -> list[Samples]:
     Where a clock steps back, they step back together: whatever arrived before the step goes before it.
     last: how far each stream had got before; brought up to date.
     """
-    placed: list[tuple[int, int, int, int, Vector]] = []  # steps so far, block, stream; time and values
+    placed: list[
+        tuple[int, int, int, int, Vector]
+    ] = []  # steps so far, block, stream; time and values
     at, steps, limit = [0] * len(streams), 0, -1
 
     def reach(stream: int) -> int:
@@ -182,11 +189,15 @@ def _side_by_side(streams: Sequence[Stream], last: list[int]) -> list[Samples]:
             last[first] = reach(first)
             placed.append((steps, last[first] // BLOCK, first, *streams[first][at[first]]))
             at[first] += 1
-    placed.sort(key=lambda one: one[:3])  # stable: readings of a stream stay in their order of arrival
+    placed.sort(
+        key=lambda one: one[:3]
+    )  # stable: readings of a stream stay in their order of arrival
     found = []
     for (_, _, stream), group in groupby(placed, key=lambda one: one[:3]):
         part = list(group)
         times, values = np.array([one[3] / 1e9 for one in part]), np.array([one[4] for one in part])
         rotation = stream == len(streams) - 1
-        found.append(Samples(times, gyro=values) if rotation else Samples(times, values / STANDARD_GRAVITY))
+        found.append(
+            Samples(times, gyro=values) if rotation else Samples(times, values / STANDARD_GRAVITY)
+        )
     return found

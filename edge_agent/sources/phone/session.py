@@ -45,7 +45,9 @@ def _parse(raw: bytes) -> tuple[Any, Any, int | None, list[Any]] | None:
     """
     try:
         message = json.loads(raw.decode("utf-8-sig", "replace"), parse_int=_whole, strict=False)
-        device, session, number = (message.get(key) for key in ("deviceId", "sessionId", "messageId"))
+        device, session, number = (
+            message.get(key) for key in ("deviceId", "sessionId", "messageId")
+        )
         payload = message["payload"]
         hash((device, session))
     except (ValueError, RecursionError, TypeError, KeyError, AttributeError):
@@ -125,7 +127,12 @@ class Phone:
             self._samples += self._motion.samples(self._held.pop(number), now)
         self._motion.end()
         self._past.append(self._session)
-        self._session, self._next, self._waiting_since, self._motion = session, 0, None, Motion(self.tally)
+        self._session, self._next, self._waiting_since, self._motion = (
+            session,
+            0,
+            None,
+            Motion(self.tally),
+        )
 
     def _advance(self, now: float) -> None:
         """Go on with what has no gap before it, or has waited long enough."""
@@ -136,12 +143,18 @@ class Phone:
                 return
             self._samples += self._motion.samples(self._held.pop(first), now)
             self._next = first + 1
-            if first + 1 not in self._held:  # whatever is behind the next gap has its own time to wait
+            if (
+                first + 1 not in self._held
+            ):  # whatever is behind the next gap has its own time to wait
                 self._waiting_since = now if self._held else None
 
     def due(self, now: float) -> float:
         """Seconds until something that is held is released."""
-        return math.inf if self._waiting_since is None else max(0.0, self._waiting_since + PATIENCE - now)
+        return (
+            math.inf
+            if self._waiting_since is None
+            else max(0.0, self._waiting_since + PATIENCE - now)
+        )
 
     def samples(self, now: float) -> list[Samples]:
         """What is ready."""

@@ -50,8 +50,12 @@ def open_sensorlogger(rest: str, options: Options) -> SignalSource:
         topic = rest.removeprefix("mqtt:")
         return SignalSource(PhoneReader(name, lambda take, _: Topic(topic, options, take)), *scales)
     if rest.startswith(("http:", "https:")):
-        return SignalSource(PhoneReader(name, lambda take, tally: Listener(rest, take, tally)), *scales)
-    raise SourceError(f"source {name}: write sensorlogger:mqtt:TOPIC or sensorlogger:http://HOST:PORT/PATH")
+        return SignalSource(
+            PhoneReader(name, lambda take, tally: Listener(rest, take, tally)), *scales
+        )
+    raise SourceError(
+        f"source {name}: write sensorlogger:mqtt:TOPIC or sensorlogger:http://HOST:PORT/PATH"
+    )
 
 
 class PhoneReader:
@@ -59,7 +63,9 @@ class PhoneReader:
 
     replayable = ended = False
 
-    def __init__(self, name: str, connect: Callable[[Callable[[bytes], bool], Tally], Transport]) -> None:
+    def __init__(
+        self, name: str, connect: Callable[[Callable[[bytes], bool], Tally], Transport]
+    ) -> None:
         self.name = name
         self.phone = Phone(name)
         self._transport = connect(self._take, self.phone.tally)
@@ -93,7 +99,9 @@ class Topic:
 
     def __init__(self, topic: str, options: Options, take: Callable[[bytes], bool]) -> None:
         if options.broker is None:
-            raise SourceError("source sensorlogger: say where the phone publishes: --source-broker mqtt://HOST[:PORT]")
+            raise SourceError(
+                "source sensorlogger: say where the phone publishes: --source-broker mqtt://HOST[:PORT]"
+            )
         check_topic(f"sensorlogger:mqtt:{topic}", topic)
         self._take, self._arrived = take, 0
         name = f"fsir-source-{os.urandom(6).hex()}"

@@ -25,7 +25,9 @@ def draw(panels: Sequence[roc.Panel], path: Path, epsilon: float) -> Path:
     from matplotlib import pyplot as plt
 
     path.parent.mkdir(parents=True, exist_ok=True)
-    figure, axes = plt.subplots(1, len(panels), figsize=(1.2 + 4.3 * len(panels), 5.0), squeeze=False)
+    figure, axes = plt.subplots(
+        1, len(panels), figsize=(1.2 + 4.3 * len(panels), 5.0), squeeze=False
+    )
     for axis, panel in zip(axes[0], panels, strict=True):
         axis.plot([0, 1], [0, 1], color="#999999", linewidth=0.8)
         axis.fill_between(
@@ -37,7 +39,13 @@ def draw(panels: Sequence[roc.Panel], path: Path, epsilon: float) -> Path:
             label = f"{attack.name}: {attack.mean:.3f} ± {attack.half_width:.3f}"
             axis.plot(roc.GRID, attack.mean_curve(), color=colour, linestyle=line, label=label)
         axis.set_title(f"{panel.title}\n{panel.note}", fontsize=10)
-        axis.set(xlabel="strangers taken for members", ylabel="members found", xlim=(0, 1), ylim=(0, 1), aspect="equal")
+        axis.set(
+            xlabel="strangers taken for members",
+            ylabel="members found",
+            xlim=(0, 1),
+            ylim=(0, 1),
+            aspect="equal",
+        )
         axis.legend(loc="lower right", fontsize=8, title="area below the curve", title_fontsize=8)
     count = len(panels[0].attacks[0].areas)
     figure.suptitle(f"Tracing attack: was this record in the data? Mean of {count} repetitions")

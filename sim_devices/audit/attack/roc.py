@@ -27,7 +27,8 @@ def curve(inside: Vector, outside: Vector) -> Vector:
     thresholds = np.unique(np.concatenate([inside, outside]))[::-1]
     # Scores at or above each threshold, counted in sorted order.
     false, true = (
-        1.0 - np.searchsorted(np.sort(scores), thresholds, side="left") / len(scores) for scores in (outside, inside)
+        1.0 - np.searchsorted(np.sort(scores), thresholds, side="left") / len(scores)
+        for scores in (outside, inside)
     )
     return np.asarray(np.interp(GRID, np.append(0.0, false), np.append(0.0, true)))
 
@@ -66,7 +67,9 @@ class Traced:
     def half_width(self) -> float:
         """Half of the 95% confidence interval of the mean area."""
         return (
-            1.96 * float(np.std(self.areas, ddof=1)) / math.sqrt(len(self.areas)) if len(self.areas) > 1 else math.inf
+            1.96 * float(np.std(self.areas, ddof=1)) / math.sqrt(len(self.areas))
+            if len(self.areas) > 1
+            else math.inf
         )
 
     def mean_curve(self) -> Vector:

@@ -32,7 +32,9 @@ class Budget:
     delta: float = 1e-6
 
 
-def trace(title: str, repetition: Repetition, task: Task, repetitions: int, seed: int, note: str = "") -> Panel:
+def trace(
+    title: str, repetition: Repetition, task: Task, repetitions: int, seed: int, note: str = ""
+) -> Panel:
     """Repeat an attack on fresh splits with fresh noise."""
     traced: dict[str, Traced] = {}
     for k in range(repetitions):
@@ -59,7 +61,11 @@ def _task(names: list[str], n: int, R: float, C: float, budget: Budget, keep: in
         "report": {"records": n},
     }
     if keep:
-        table["screening"] = {"keep": keep, "limit": 2 * keep, "final_norm_factor": C / math.sqrt(len(names))}
+        table["screening"] = {
+            "keep": keep,
+            "limit": 2 * keep,
+            "final_norm_factor": C / math.sqrt(len(names)),
+        }
     return Task.from_table(table)
 
 
@@ -84,7 +90,9 @@ def body_fat(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
         sent = through_agent(task, source_of(noise_seed))(Z[members], [str(h) for h in y[members]])
         scores = {
             RAW: tracing.against_means(Z, y, members, 2),
-            RAW_DIRECTION: tracing.along_direction(Z, s, tracing.direction(Z[members], s[members]), guess),
+            RAW_DIRECTION: tracing.along_direction(
+                Z, s, tracing.direction(Z[members], s[members]), guess
+            ),
             DIRECTION: tracing.along_direction(Z, s, tracing.sent_direction(task, sent), guess),
             SENT: tracing.against_reports(task, sent, Z, y),
         }
@@ -100,9 +108,13 @@ def read_body_fat(path: Path) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
         with path.open(newline="") as file:
             rows = list(csv.DictReader(file))
     except FileNotFoundError:
-        raise AuditError(f"data file {str(path)!r}: does not exist; give the path of bodyfat.csv") from None
+        raise AuditError(
+            f"data file {str(path)!r}: does not exist; give the path of bodyfat.csv"
+        ) from None
     if not rows or "BodyFat" not in rows[0]:
-        raise AuditError(f"data file {str(path)!r}: has no column 'BodyFat'; is it Penrose's body fat data?")
+        raise AuditError(
+            f"data file {str(path)!r}: has no column 'BodyFat'; is it Penrose's body fat data?"
+        )
     names = [name for name in rows[0] if name not in ("BodyFat", "Density")]
     X = np.array([[float(row[name]) for name in names] for row in rows])
     return X, np.array([float(row["BodyFat"]) for row in rows]) > 18.0
@@ -134,7 +146,9 @@ def har(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
         }
         return scores, members
 
-    return trace("HAR, one window", repetition, task, repetitions, seed, f"n = {n}, p = {task.p}, 20 devices")
+    return trace(
+        "HAR, one window", repetition, task, repetitions, seed, f"n = {n}, p = {task.p}, 20 devices"
+    )
 
 
 # --- Independent features: what a tracing attack likes best. --------------------------------------------------------

@@ -81,7 +81,11 @@ def _matched(stage: plan.Stage, totals: Totals, K: Rows, slices: Labels) -> Vect
     if stage.has_second:
         away = totals.second() - n * K.T @ K / len(K)
         # The upper triangle was sent once; as a symmetric matrix each of its entries counts half.
-        weight = away / (2.0 * stage.off_diagonal.sd**2) if stage.off_diagonal.size else np.zeros_like(away)
+        weight = (
+            away / (2.0 * stage.off_diagonal.sd**2)
+            if stage.off_diagonal.size
+            else np.zeros_like(away)
+        )
         weight[np.diag_indices(stage.p)] = np.diagonal(away) / stage.diagonal.sd**2
         score += np.einsum("ij,jk,ik->i", K, weight, K)
     return np.asarray(score)

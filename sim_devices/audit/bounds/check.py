@@ -13,7 +13,9 @@ from sim_devices.audit.pairs import AuditError, Pair
 SAMPLES = 200_000
 
 
-def check(mechanism: str, pair: Pair, epsilon: float, delta: float, samples: int = SAMPLES, seed: int = 0) -> Finding:
+def check(
+    mechanism: str, pair: Pair, epsilon: float, delta: float, samples: int = SAMPLES, seed: int = 0
+) -> Finding:
     """The sharpest bound that the audit has for this mechanism on this pair."""
     if mechanism not in MECHANISMS:
         raise AuditError(f"mechanism {mechanism!r}: choose one of {', '.join(MECHANISMS)}")
@@ -23,9 +25,18 @@ def check(mechanism: str, pair: Pair, epsilon: float, delta: float, samples: int
     return Finding(mechanism, pair.name, epsilon, delta, bound, pair.why)
 
 
-def bound_of(first: Law, second: Law, epsilon: float, delta: float, samples: int, seed: int) -> Bound:
+def bound_of(
+    first: Law, second: Law, epsilon: float, delta: float, samples: int, seed: int
+) -> Bound:
     """Closed form, and where that is not the whole truth also Monte Carlo."""
     closed = exact.bound(first, second, epsilon, delta)
-    if not (isinstance(first, Gaussian) and isinstance(second, Gaussian)) or same_noise(first, second) or not samples:
+    if (
+        not (isinstance(first, Gaussian) and isinstance(second, Gaussian))
+        or same_noise(first, second)
+        or not samples
+    ):
         return closed
-    return best(closed, montecarlo.bound(first, second, epsilon, delta, samples, np.random.default_rng(seed)))
+    return best(
+        closed,
+        montecarlo.bound(first, second, epsilon, delta, samples, np.random.default_rng(seed)),
+    )

@@ -41,12 +41,19 @@ def distance(first: Gaussian, second: Gaussian) -> float:
 def _of_certain(first: Law, second: Law) -> Bound:
     if first == second:
         return NOTHING
-    return Bound(math.inf, 1.0, 1.0, "exact: the two data sets publish different values with certainty")
+    return Bound(
+        math.inf, 1.0, 1.0, "exact: the two data sets publish different values with certainty"
+    )
 
 
 def _of_shift(mu: float, epsilon: float, delta: float) -> Bound:
     true_delta = accounting.delta_of(mu, epsilon)
-    return Bound(accounting.epsilon_of(mu, delta), true_delta, 1.0, f"exact curve of a Gaussian shifted by {mu:.6g} sd")
+    return Bound(
+        accounting.epsilon_of(mu, delta),
+        true_delta,
+        1.0,
+        f"exact curve of a Gaussian shifted by {mu:.6g} sd",
+    )
 
 
 def _of_events(P: Gaussian, Q: Gaussian, epsilon: float, delta: float) -> Bound:
@@ -55,7 +62,9 @@ def _of_events(P: Gaussian, Q: Gaussian, epsilon: float, delta: float) -> Bound:
     found = NOTHING
     for u in np.hstack([P.directions(), Q.directions()]).T:
         v_P, v_Q = P.variance_along(u), Q.variance_along(u)
-        if v_P <= v_Q:  # its tail is the lighter one; the other order of the two laws has this direction
+        if (
+            v_P <= v_Q
+        ):  # its tail is the lighter one; the other order of the two laws has this direction
             continue
         offsets = (u @ (P.mean - Q.mean)) ** 2 / v_P
         for chosen in [columns] if columns == 1 else [columns, 1]:
@@ -64,7 +73,9 @@ def _of_events(P: Gaussian, Q: Gaussian, epsilon: float, delta: float) -> Bound:
     return found
 
 
-def _tail_event(degrees: int, v_P: float, v_Q: float, shift: float, epsilon: float, delta: float) -> Bound:
+def _tail_event(
+    degrees: int, v_P: float, v_Q: float, shift: float, epsilon: float, delta: float
+) -> Bound:
     """`sum (u . (Y_h - m_Q))^2 > t`: chi-square under Q, non-central chi-square under P."""
     law = chi2(degrees) if shift == 0.0 else ncx2(degrees, shift)
     # From the bulk to where P falls below delta: the best threshold lies in between.
@@ -77,7 +88,10 @@ def _tail_event(degrees: int, v_P: float, v_Q: float, shift: float, epsilon: flo
     if not epsilons.size:
         return NOTHING
     return Bound(
-        float(epsilons.max()), max(0.0, float(deltas.max())), 1.0, f"exact: a chi-square event in {degrees} df"
+        float(epsilons.max()),
+        max(0.0, float(deltas.max())),
+        1.0,
+        f"exact: a chi-square event in {degrees} df",
     )
 
 

@@ -71,4 +71,6 @@ def same_noise(first: Gaussian, second: Gaussian) -> bool:
     """Whether two laws differ in their mean only; then their privacy curve is known exactly."""
     if first.basis is not None or second.basis is not None:
         return False
-    return first.mean.shape == second.mean.shape and bool(np.array_equal(first.variances, second.variances))
+    return first.mean.shape == second.mean.shape and bool(
+        np.array_equal(first.variances, second.variances)
+    )

@@ -19,7 +19,12 @@ _TRIES = (1.0, 0.99, 0.97, 0.93, 0.85, 0.7, 0.5, 0.25)  # of the epsilon that th
 
 
 def bound(
-    first: Gaussian, second: Gaussian, epsilon: float, delta: float, samples: int, rng: np.random.Generator
+    first: Gaussian,
+    second: Gaussian,
+    epsilon: float,
+    delta: float,
+    samples: int,
+    rng: np.random.Generator,
 ) -> Bound:
     """A lower bound at 99.9% from `samples` draws of each law."""
     # Two directions, and for each of them the tries and the claimed epsilon share the risk of being wrong.
@@ -32,8 +37,12 @@ def bound(
         coins = rng.random(samples)
         at_claim = _delta_at_least(ratios, coins, epsilon, confidence)
         tried = (share * suggested for share in _TRIES)
-        certified = [value for value in tried if _delta_at_least(ratios, coins, value, confidence) > delta]
-        found = best(found, Bound(max(certified, default=0.0), at_claim, CONFIDENCE, _method(samples)))
+        certified = [
+            value for value in tried if _delta_at_least(ratios, coins, value, confidence) > delta
+        ]
+        found = best(
+            found, Bound(max(certified, default=0.0), at_claim, CONFIDENCE, _method(samples))
+        )
     return found
 
 
@@ -64,5 +73,7 @@ def _suggest(ratios: Vector, delta: float) -> float:
     low, high = 0.0, max(0.0, float(ratios.max()))
     for _ in range(60):
         middle = 0.5 * (low + high)
-        low, high = (middle, high) if float(_shares(ratios, middle).mean()) > wanted else (low, middle)
+        low, high = (
+            (middle, high) if float(_shares(ratios, middle).mean()) > wanted else (low, middle)
+        )
     return low

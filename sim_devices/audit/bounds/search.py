@@ -79,10 +79,14 @@ def search(
     attempt(_places(records, setting, _PLACES, rng), replacements(records, setting, rng))
     best = list(dict.fromkeys(replacement for _, _, replacement in tried))[:FINALISTS]
     attempt(_places(records, setting, _MORE_PLACES, rng), best)
-    finalists = [neighbour(records, place, replacement, setting) for _, place, replacement in tried[:FINALISTS]]
+    finalists = [
+        neighbour(records, place, replacement, setting)
+        for _, place, replacement in tried[:FINALISTS]
+    ]
     # A short look at each, and a long one, with fresh draws, at the best.
     looks = [
-        bound_of(here, law(other), epsilon, delta, samples // 8, seed + 1 + k) for k, other in enumerate(finalists)
+        bound_of(here, law(other), epsilon, delta, samples // 8, seed + 1 + k)
+        for k, other in enumerate(finalists)
     ]
     worst = finalists[max(range(len(looks)), key=lambda k: looks[k].epsilon)]
     return bound_of(here, law(worst), epsilon, delta, samples, seed), worst
@@ -109,14 +113,18 @@ def neighbour(records: Records, place: int, replacement: Replacement, setting: S
 
 def replacements(records: Records, setting: Setting, rng: np.random.Generator) -> list[Replacement]:
     """Another label, the opposite, the same and longer; singular vectors of the slice means, corners; in each slice."""
-    M = np.stack([records.X[records.slices == h].sum(axis=0) for h in range(setting.slices)], axis=1)
+    M = np.stack(
+        [records.X[records.slices == h].sum(axis=0) for h in range(setting.slices)], axis=1
+    )
     W = np.linalg.svd(M, full_matrices=False)[0][:, :3].T
     corners = [np.sign(w) + (w == 0) for w in W]
     chance = list(rng.choice([-1.0, 1.0], (2, M.shape[0])))
     found = []
     for h in range(setting.slices):
         found += [Replacement(h, kept=True), Replacement(h, own=-1.0), Replacement(h, own=1.0)]
-        found += [Replacement(h, fixed=sign * v) for v in [*W, *corners, *chance] for sign in (1.0, -1.0)]
+        found += [
+            Replacement(h, fixed=sign * v) for v in [*W, *corners, *chance] for sign in (1.0, -1.0)
+        ]
     return found
 
 

@@ -21,7 +21,9 @@ from fsir.wire.messages import Active, encode, topic
 from sim_devices.audit.pairs import AuditError
 
 Rows = NDArray[np.float64]
-Path = Callable[[Rows, Sequence[Any]], list[bytes]]  # records and responses -> published bytes, in order
+Path = Callable[
+    [Rows, Sequence[Any]], list[bytes]
+]  # records and responses -> published bytes, in order
 Source = Callable[[], Noise]  # the noise of one more device
 DEVICE = "canary"
 _RETRIES = (0.0, 20.0, 2000.0, 4000.0)  # moments at which an agent without a receipt is asked again
@@ -37,7 +39,9 @@ def source_of(seed: int | None) -> Source:
 
 def through_agent(task: Task, source: Source = SystemNoise, replay: bool = False) -> Path:
     """What an agent publishes for this task: each different message once. `replay` feeds it its records again."""
-    policy = Policy(epsilon=task.privacy.epsilon, delta=task.privacy.delta, unproven=(task.privacy.mechanism,))
+    policy = Policy(
+        epsilon=task.privacy.epsilon, delta=task.privacy.delta, unproven=(task.privacy.mechanism,)
+    )
     contract = task.encode()
     # The audit asks what the bytes tell, so every agent gets the same active set, as a hostile server might send it.
     limit = 0 if task.screening is None else task.screening.limit
@@ -59,7 +63,9 @@ def through_agent(task: Task, source: Source = SystemNoise, replay: bool = False
                 agent.learn_many(X[start:], labels[start:])
                 seen += _sent(agent)
             if agent.reason or not seen:
-                raise AuditError(f"the agent published nothing: {agent.reason or 'too few records for a report'}")
+                raise AuditError(
+                    f"the agent published nothing: {agent.reason or 'too few records for a report'}"
+                )
             return list(dict.fromkeys(seen))
         finally:
             state.close()

@@ -26,7 +26,9 @@ from sim_devices.audit.shipped.canary import Streams, canary, predicted, vector
 Rows = NDArray[np.float64]
 Vector = NDArray[np.float64]
 TRAINING = 0.2  # share of the runs that teach the score
-_RISK = (1.0 - CONFIDENCE) / 6  # three bounds of two probabilities each share the risk of being wrong
+_RISK = (
+    1.0 - CONFIDENCE
+) / 6  # three bounds of two probabilities each share the risk of being wrong
 
 
 def audit(path: Path, task: Task, runs: int, streams: Streams | None = None) -> Bound:
@@ -65,10 +67,14 @@ def _free(taught: tuple[Vector, Vector], tested: tuple[Vector, Vector], task: Ta
     """No assumption: the threshold from the runs that taught, the rates from the others."""
     odds, delta = math.exp(task.privacy.epsilon), task.privacy.delta
     grid = np.quantile(np.concatenate(taught), np.linspace(0.02, 0.98, 97))
-    cut = max(grid, key=lambda value: (taught[0] > value).mean() - odds * (taught[1] > value).mean())
+    cut = max(
+        grid, key=lambda value: (taught[0] > value).mean() - odds * (taught[1] > value).mean()
+    )
     p, q = _rates(tested, float(cut))
     epsilon = math.log((p - delta) / q) if p > delta + q else 0.0
-    return Bound(epsilon, max(0.0, p - odds * q), CONFIDENCE, f"rates of {len(tested[0])} runs a side")
+    return Bound(
+        epsilon, max(0.0, p - odds * q), CONFIDENCE, f"rates of {len(tested[0])} runs a side"
+    )
 
 
 def _curve(taught: tuple[Vector, Vector], tested: tuple[Vector, Vector], task: Task) -> Bound:
@@ -76,7 +82,9 @@ def _curve(taught: tuple[Vector, Vector], tested: tuple[Vector, Vector], task: T
     p, q = _rates(tested, 0.5 * (float(taught[0].mean()) + float(taught[1].mean())))
     mu = max(0.0, float(ndtri(p) - ndtri(q)))
     epsilon = accounting.epsilon_of(mu, task.privacy.delta) if mu > 0.0 else 0.0
-    method = f"Gaussian curve through the rates of {len(tested[0])} runs a side, mu at least {mu:.4g}"
+    method = (
+        f"Gaussian curve through the rates of {len(tested[0])} runs a side, mu at least {mu:.4g}"
+    )
     return Bound(epsilon, accounting.delta_of(mu, task.privacy.epsilon), CONFIDENCE, method)
 
 

@@ -42,9 +42,14 @@ def canary(task: Task, n: int) -> Streams:
     reach = min(task.clip.truncate, task.clip.norm / math.sqrt(p))
     labels: list[Any] = list(task.response.classes)
     if not labels:
-        labels = [*task.response.cuts, task.response.cuts[-1] + 1.0]  # one response of each interval
+        labels = [
+            *task.response.cuts,
+            task.response.cuts[-1] + 1.0,
+        ]  # one response of each interval
     streams: list[Stream] = []
-    for corner, label in zip((np.ones(p), np.where(np.arange(p) % 2, -1.0, 1.0)), labels[:2], strict=True):
+    for corner, label in zip(
+        (np.ones(p), np.where(np.arange(p) % 2, -1.0, 1.0)), labels[:2], strict=True
+    ):
         X, y = np.tile(centre, (n, 1)), [labels[k % len(labels)] for k in range(n)]
         X[:unit], y[:unit] = centre + scale * reach * corner, [label] * unit
         streams.append((X, y))
@@ -63,7 +68,9 @@ def vector(task: Task, messages: Sequence[bytes]) -> Vector:
         if report.votes is not None:
             parts.append(report.votes.astype(np.float64).reshape(-1))
             continue
-        for block, values in zip(stage_named(task, report.stage).blocks, report.blocks, strict=True):
+        for block, values in zip(
+            stage_named(task, report.stage).blocks, report.blocks, strict=True
+        ):
             parts.append(values.astype(np.float64) * (block.worth / block.sd))
     return np.concatenate(parts)
 

@@ -45,7 +45,10 @@ def paper_design(_population: Population, _epsilon: float) -> Design:
 
 def uncorrelated_design(population: Population, _epsilon: float) -> Design:
     """Features from the carriers that take no part."""
-    return Design(*rehearsal.uncorrelated(standardised(population.unseen)[0]), clip_norm(len(flights.FEATURES)))
+    return Design(
+        *rehearsal.uncorrelated(standardised(population.unseen)[0]),
+        clip_norm(len(flights.FEATURES)),
+    )
 
 
 def rehearsed_design(population: Population, epsilon: float) -> Design:
@@ -108,7 +111,9 @@ class Carriers:
             moments = Moments(self._task, first_stage(self._task))
             moments.learn_many(features, y)
             self._moments.append(moments)
-            self._statistics.append(profiles.client_statistics(features[None], y[None], 0, "stated", SLICES))
+            self._statistics.append(
+                profiles.client_statistics(features[None], y[None], 0, "stated", SLICES)
+            )
 
     def direction(self, mechanism: str, seed: int) -> Array:
         """One private direction, in the paper's standardised variables."""
@@ -138,7 +143,9 @@ class Carriers:
         return profiles.subspace(M / total, Sigma / total, 1)
 
 
-def median_angles(population: Population, designs: dict[str, Design], seeds: Sequence[int], epsilon: float) -> Angles:
+def median_angles(
+    population: Population, designs: dict[str, Design], seeds: Sequence[int], epsilon: float
+) -> Angles:
     """Median over seeds of the angle to the direction without privacy, by design and mechanism."""
     target = without_privacy(population)
     found: Angles = {}
@@ -146,7 +153,15 @@ def median_angles(population: Population, designs: dict[str, Design], seeds: Seq
         carriers = Carriers(population, design, epsilon)
         found[name] = {
             mechanism: round(
-                float(np.median([angles(target, carriers.direction(mechanism, seed)).max() for seed in seeds])), 2
+                float(
+                    np.median(
+                        [
+                            angles(target, carriers.direction(mechanism, seed)).max()
+                            for seed in seeds
+                        ]
+                    )
+                ),
+                2,
             )
             for mechanism in MECHANISMS
         }

@@ -26,7 +26,9 @@ def samples(metrics: Metrics) -> dict[str, float]:
     """Everything that is exposed, by name and labels."""
     families = text_string_to_metric_families(metrics.text().decode())
     return {
-        " ".join([sample.name, *(f"{key}={value}" for key, value in sorted(sample.labels.items()))]): sample.value
+        " ".join(
+            [sample.name, *(f"{key}={value}" for key, value in sorted(sample.labels.items()))]
+        ): sample.value
         for family in families
         for sample in family.samples
     }
@@ -114,11 +116,21 @@ def test_json_logs_are_one_object_per_line() -> None:
         raise ValueError("two\nlines")
     except ValueError:
         record = logging.getLogger("fsir.test").makeRecord(
-            "fsir.test", logging.ERROR, "file", 1, "failed on %r", ("a\nb",), __import__("sys").exc_info()
+            "fsir.test",
+            logging.ERROR,
+            "file",
+            1,
+            "failed on %r",
+            ("a\nb",),
+            __import__("sys").exc_info(),
         )
     line = JsonFormatter().format(record)
     found = json.loads(line)
     assert "\n" not in line
-    assert (found["level"], found["logger"], found["message"]) == ("error", "fsir.test", "failed on 'a\\nb'")
+    assert (found["level"], found["logger"], found["message"]) == (
+        "error",
+        "fsir.test",
+        "failed on 'a\\nb'",
+    )
     assert "ValueError: two" in found["exception"]
     assert found["time"].endswith("+00:00")

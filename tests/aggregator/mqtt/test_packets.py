@@ -23,7 +23,9 @@ def written_by_paho(version: str, act: Any) -> bytes:
     """What a client puts on its socket."""
     ours, theirs = socket.socketpair()
     with ours, theirs:
-        client = mqtt.Client(CallbackAPIVersion.VERSION2, protocol=VERSIONS[version], manual_ack=True)
+        client = mqtt.Client(
+            CallbackAPIVersion.VERSION2, protocol=VERSIONS[version], manual_ack=True
+        )
         client._sock = ours  # there is no public way to write without a broker
         act(client)
         client._sock = None
@@ -33,7 +35,9 @@ def written_by_paho(version: str, act: Any) -> bytes:
 @versions
 @given(mid=st.integers(1, 65535))
 def test_an_acknowledgement(version: str, mid: int) -> None:
-    assert packets.acknowledgement(mid) == written_by_paho(version, lambda client: client.ack(mid, 1))
+    assert packets.acknowledgement(mid) == written_by_paho(
+        version, lambda client: client.ack(mid, 1)
+    )
 
 
 @versions
@@ -41,20 +45,32 @@ def test_an_acknowledgement(version: str, mid: int) -> None:
 @given(device=devices, payload=st.binary(max_size=300))
 def test_a_retained_message(version: str, qos: int, device: str, payload: bytes) -> None:
     topic = f"fsir/1/task/receipt/{device}"
-    expected = written_by_paho(version, lambda client: client.publish(topic, payload, qos, retain=True))
-    assert packets.retained(topic, payload, version, mid=qos) == expected  # paho's first number is 1
+    expected = written_by_paho(
+        version, lambda client: client.publish(topic, payload, qos, retain=True)
+    )
+    assert (
+        packets.retained(topic, payload, version, mid=qos) == expected
+    )  # paho's first number is 1
 
 
 @versions
 def test_a_subscription(version: str) -> None:
     topics = ["fsir/1/a/report/+", "$share/workers/fsir/1/b/report/+"]
-    expected = written_by_paho(version, lambda client: client.subscribe([(topic, 1) for topic in topics]))
+    expected = written_by_paho(
+        version, lambda client: client.subscribe([(topic, 1) for topic in topics])
+    )
     assert packets.subscription(topics, version, 1) == expected
 
 
 @versions
-@given(sizes=st.lists(st.integers(0, 400), max_size=6), cut=st.integers(0, 3000), qos=st.sampled_from([0, 1]))
-def test_a_stream_is_split_wherever_it_is_cut(version: str, sizes: list[int], cut: int, qos: int) -> None:
+@given(
+    sizes=st.lists(st.integers(0, 400), max_size=6),
+    cut=st.integers(0, 3000),
+    qos=st.sampled_from([0, 1]),
+)
+def test_a_stream_is_split_wherever_it_is_cut(
+    version: str, sizes: list[int], cut: int, qos: int
+) -> None:
     sent = [Publish(f"t/{i}", bytes([i]) * size, (i + 1) * qos) for i, size in enumerate(sizes)]
     raw = b"".join(packets.retained(p.topic, p.payload, version, p.mid) for p in sent)
     first, rest = packets.split(raw[:cut])
@@ -74,7 +90,9 @@ def test_lengths_of_one_to_four_bytes(size: int) -> None:
 
 
 def test_properties_of_version_5_are_skipped() -> None:
-    body = b"\x00\x01t" + b"\x00\x07" + b"\x05\x02\x00\x00\x00\x09" + b"payload"  # message expiry, 9 s
+    body = (
+        b"\x00\x01t" + b"\x00\x07" + b"\x05\x02\x00\x00\x00\x09" + b"payload"
+    )  # message expiry, 9 s
     assert packets.read_publish(0b0010, body, "5") == Publish("t", b"payload", 7)
 
 
@@ -112,5 +130,7 @@ def test_refusals_are_seen() -> None:
     assert packets.failures(packets.SUBACK, b"\x00\x01\x00\x01\x87", "5") == [135]
     assert packets.failures(packets.SUBACK, b"\x00\x01\x00\x01", "5") == []
     assert packets.failures(packets.PUBACK, b"\x00\x01\x87\x00", "5") == [135]
-    assert packets.failures(packets.PUBACK, b"\x00\x01\x10", "5") == []  # nobody has subscribed: no matter
+    assert (
+        packets.failures(packets.PUBACK, b"\x00\x01\x10", "5") == []
+    )  # nobody has subscribed: no matter
     assert packets.failures(packets.PUBACK, b"\x00\x01", "3.1.1") == []

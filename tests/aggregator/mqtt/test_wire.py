@@ -24,7 +24,9 @@ class Peer:
         ours.setblocking(False)
         self.end.settimeout(10)
         self.got: list[tuple[str, bytes, int]] = []
-        self.wire = Wire(ours, "test", version, lambda *message: self.got.append(message), **options)
+        self.wire = Wire(
+            ours, "test", version, lambda *message: self.got.append(message), **options
+        )
 
     def received(self) -> list[tuple[int, int, bytes]]:
         """The packets that have come so far."""
@@ -47,7 +49,9 @@ def peer(request: pytest.FixtureRequest) -> Iterator[Peer]:
 def test_messages_are_handed_over_and_counted(peer: Peer) -> None:
     assert peer.wire.read(0.0, 100) == 0
     sent = [Publish(f"t/{i}", bytes(i), i + 1) for i in range(50)]
-    raw = b"".join(packets.retained(*message[:2], peer.wire.version, message.mid) for message in sent)
+    raw = b"".join(
+        packets.retained(*message[:2], peer.wire.version, message.mid) for message in sent
+    )
     peer.end.sendall(raw[:77])
     first = peer.wire.read(0.0, 100)
     peer.end.sendall(raw[77:])
@@ -76,10 +80,15 @@ def test_acknowledgements_leave_in_one_piece(peer: Peer) -> None:
 
 
 def test_no_more_than_a_window_at_qos_1_is_unconfirmed(peer: Peer) -> None:
-    peer.wire.publish([Publication(f"t/{i}", b"x") for i in range(25)] + [Publication("receipt", b"y", 0)])
+    peer.wire.publish(
+        [Publication(f"t/{i}", b"x") for i in range(25)] + [Publication("receipt", b"y", 0)]
+    )
     numbers = []
     while len(numbers) < 25:
-        found = [packets.read_publish(flags, body, peer.wire.version) for _, flags, body in peer.received()]
+        found = [
+            packets.read_publish(flags, body, peer.wire.version)
+            for _, flags, body in peer.received()
+        ]
         waiting = [message.mid for message in found if message.mid]
         assert 0 < len(waiting) <= wire.WINDOW
         numbers += waiting
@@ -112,7 +121,9 @@ def test_silence_is_broken_and_then_a_loss(monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_every_loss_is_the_same_error(peer: Peer) -> None:
     peer.end.sendall(b"\xe0\x02\x8e\x00")  # taken over by another client of our name
-    with pytest.raises(ConnectionLostError, match="good-bye, reason 142; another program uses our client id"):
+    with pytest.raises(
+        ConnectionLostError, match="good-bye, reason 142; another program uses our client id"
+    ):
         peer.wire.read(1.0, 1)
     peer.end.sendall(b"\x34\x06\x00\x01t\x00\x01x")  # QoS 2
     with pytest.raises(ConnectionLostError, match="not MQTT: a message at QoS 2"):
@@ -139,7 +150,9 @@ def test_a_slow_broker_is_waited_for(peer: Peer) -> None:
     assert len(taken) >= len(much)
 
 
-def test_a_broker_that_takes_nothing_is_given_up(monkeypatch: pytest.MonkeyPatch, peer: Peer) -> None:
+def test_a_broker_that_takes_nothing_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, peer: Peer
+) -> None:
     monkeypatch.setattr(wire, "PATIENCE", 0.0)
     with pytest.raises(ConnectionLostError, match="takes nothing"):
         peer.wire.publish([Publication("t", bytes(8 * 2**20), 0)])

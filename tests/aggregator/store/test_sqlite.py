@@ -9,7 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from aggregator.store.base import PublishedRow, RefusedRow, ReportRow, StoreBusyError, StoreError, TotalsRow
+from aggregator.store.base import (
+    PublishedRow,
+    RefusedRow,
+    ReportRow,
+    StoreBusyError,
+    StoreError,
+    TotalsRow,
+)
 from aggregator.store.sqlite import QUARANTINE_BYTES, QUARANTINE_ROWS, SqliteStore, open_store
 
 
@@ -59,7 +66,9 @@ def test_a_transaction_is_all_or_nothing(store: SqliteStore) -> None:
     with store.transaction():
         store.insert(1, [row("a")])
     with pytest.raises(sqlite3.IntegrityError), store.transaction():
-        store.insert(1, [row("b"), row("a")])  # one report per device and stage, whatever the program thinks
+        store.insert(
+            1, [row("b"), row("a")]
+        )  # one report per device and stage, whatever the program thinks
     assert [r.device for r in store.reports(1)] == ["a"]
 
 
@@ -90,7 +99,9 @@ def test_a_snapshot_stands_still_in_any_thread(tmp_path: Path, store: SqliteStor
         pass
 
 
-def test_of_a_withdrawn_device_no_byte_is_left_in_any_file(tmp_path: Path, store: SqliteStore) -> None:
+def test_of_a_withdrawn_device_no_byte_is_left_in_any_file(
+    tmp_path: Path, store: SqliteStore
+) -> None:
     secret = bytes(range(256)) * 8
     with store.transaction():
         store.insert(1, [row("a")._replace(raw=secret), row("b")])
@@ -99,7 +110,9 @@ def test_of_a_withdrawn_device_no_byte_is_left_in_any_file(tmp_path: Path, store
     with elsewhere.transaction():
         elsewhere.withdraw(1, "a", 3.0)
     files = [path for path in tmp_path.iterdir() if path.is_file()]
-    assert any(secret[:256] in path.read_bytes() for path in files)  # in the log: hence the next line
+    assert any(
+        secret[:256] in path.read_bytes() for path in files
+    )  # in the log: hence the next line
     assert elsewhere.scrub()
     assert not any(secret[:256] in path.read_bytes() for path in files)
     elsewhere._db.execute("PRAGMA busy_timeout=10")
@@ -111,7 +124,9 @@ def test_of_a_withdrawn_device_no_byte_is_left_in_any_file(tmp_path: Path, store
     elsewhere.close()
 
 
-def test_a_worker_waits_for_another_that_creates_the_store_at_the_same_moment(tmp_path: Path) -> None:
+def test_a_worker_waits_for_another_that_creates_the_store_at_the_same_moment(
+    tmp_path: Path,
+) -> None:
     """SQLite would not wait by itself for whoever is still changing a file that is no log yet."""
     other = sqlite3.connect(tmp_path / "new.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
@@ -166,7 +181,9 @@ def test_files_that_are_not_a_store_are_refused(tmp_path: Path) -> None:
         open_store(f"sqlite:{tmp_path / 'none.db'}", create=False)
     with pytest.raises(StoreError, match="existing folder"):
         open_store(f"sqlite:{tmp_path / 'none' / 's.db'}")
-    (tmp_path / "text.db").write_text("this is a text, long enough to be looked at as a database file" * 20)
+    (tmp_path / "text.db").write_text(
+        "this is a text, long enough to be looked at as a database file" * 20
+    )
     with pytest.raises(StoreError, match="not a database"):
         open_store(f"sqlite:{tmp_path / 'text.db'}")
     newer = sqlite3.connect(tmp_path / "newer.db")

@@ -50,8 +50,24 @@ def test_a_table_has_the_records_that_an_agent_would_see(walk, tmp_path, capsys)
 
 def test_a_volunteer_s_table_becomes_a_task_about_a_few_features(walk, tmp_path, capsys):
     assert main(["features", str(walk), *RANGES, "--output", str(tmp_path / "sample.csv")]) == 0
-    new = ["task", "new", "--sample", str(tmp_path / "sample.csv"), "--response", "activity", "--keep", "4"]
-    new += ["--name", "activity", "--unit-records", str(unit_records()), "--output", str(tmp_path / "task.toml")]
+    new = [
+        "task",
+        "new",
+        "--sample",
+        str(tmp_path / "sample.csv"),
+        "--response",
+        "activity",
+        "--keep",
+        "4",
+    ]
+    new += [
+        "--name",
+        "activity",
+        "--unit-records",
+        str(unit_records()),
+        "--output",
+        str(tmp_path / "task.toml"),
+    ]
     assert aggregator(new) == 0
     task = Task.load(tmp_path / "task.toml")
     assert task.p == 4
@@ -64,7 +80,9 @@ def test_a_volunteer_s_table_becomes_a_task_about_a_few_features(walk, tmp_path,
 
 def test_half_a_table_is_enough_for_head(walk):
     command = [sys.executable, "-m", "edge_agent", "features", str(walk), *RANGES]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout.readline().startswith("tBodyAcc-mean()-X,")
         process.stdout.close()
         assert "Traceback" not in process.stderr.read()

@@ -25,7 +25,11 @@ def test_the_total_is_that_of_the_record_that_is_worst_off(found):
     """By brute force: the worst record of each source, and both together, because they may be the same person's."""
     worst = {
         source: max(
-            (sum(c.mu**2 for c in found if c.source == source and c.first <= k <= c.last) for k in range(30)), default=0
+            (
+                sum(c.mu**2 for c in found if c.source == source and c.first <= k <= c.last)
+                for k in range(30)
+            ),
+            default=0,
         )
         for source in "ab"
     }

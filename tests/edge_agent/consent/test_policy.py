@@ -14,7 +14,12 @@ from tests.fsir.tasks import screened, task
 
 def test_the_default_is_cautious():
     policy = Policy()
-    assert (policy.epsilon, policy.delta, policy.unproven, policy.presence) == (2.0, 1e-6, (), False)
+    assert (policy.epsilon, policy.delta, policy.unproven, policy.presence) == (
+        2.0,
+        1e-6,
+        (),
+        False,
+    )
     assert policy.refusals(task(privacy={"epsilon": 2.0})) == []
     assert policy.refusals(task(privacy={"mechanism": "iid", "epsilon": 1.9})) == []
 
@@ -46,7 +51,12 @@ def test_it_reads_a_file(tmp_path):
     )
     policy = Policy.load(path)
     assert policy == Policy(
-        epsilon=1.0, unit_records=2, never_share=("heart*",), unproven=("vgm",), exact_count=True, presence=True
+        epsilon=1.0,
+        unit_records=2,
+        never_share=("heart*",),
+        unproven=("vgm",),
+        exact_count=True,
+        presence=True,
     )
     assert "protects 1" in policy.refusals(task())[0]
     assert "heart_rate" in policy.refusals(task(features={"names": ["a", "b", "heart_rate"]}))[-1]

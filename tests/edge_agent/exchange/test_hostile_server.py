@@ -55,7 +55,10 @@ def test_a_task_that_the_owner_would_not_want_is_refused(changes, reason, caplog
         ({"privacy": {"epsilon": 100.0}}, "epsilon"),
         ({"clip": {"truncate": 1e9, "norm": 1e9}}, "clip"),
         ({"clip": {"truncate": 1.0, "norm": 1e9}}, "clip"),
-        ({"features": {"names": [f"x{j}" for j in range(3000)]}, "clip": {"norm": 10.0}}, "screen first"),
+        (
+            {"features": {"names": [f"x{j}" for j in range(3000)]}, "clip": {"norm": 10.0}},
+            "screen first",
+        ),
         ({"response": {"classes": ["a"]}}, "classes"),
         ({"surprise": 1}, "surprise"),
     ],
@@ -179,16 +182,27 @@ SUBSPACES = {
     "features that the task does not have": lambda honest: subspace(honest, ("x0", "x1", "y9")),
     "another dimension": lambda honest: subspace(honest, honest.features.names, d=2),
     "NaN": lambda honest: subspace(honest, honest.features.names, basis=np.full((3, 1), np.nan)),
-    "infinity": lambda honest: subspace(honest, honest.features.names, basis=np.full((3, 1), np.inf)),
-    "a shape that does not fit": lambda honest: subspace(honest, honest.features.names, basis=np.eye(2)),
-    "a negative noise level": lambda honest: subspace(honest, honest.features.names, noise_level=-1.0),
+    "infinity": lambda honest: subspace(
+        honest, honest.features.names, basis=np.full((3, 1), np.inf)
+    ),
+    "a shape that does not fit": lambda honest: subspace(
+        honest, honest.features.names, basis=np.eye(2)
+    ),
+    "a negative noise level": lambda honest: subspace(
+        honest, honest.features.names, noise_level=-1.0
+    ),
     "classes that the task does not have": lambda honest: subspace(
-        honest, honest.features.names, classifier=Classifier(("z",), np.ones((1, 1)), np.ones(1), np.ones((1, 1)))
+        honest,
+        honest.features.names,
+        classifier=Classifier(("z",), np.ones((1, 1)), np.ones(1), np.ones((1, 1))),
     ),
     "500 MB": lambda honest: (topic("test", "subspace"), bytes(500 * 2**20)),
     "not msgpack": lambda honest: (topic("test", "subspace"), b"\xc1garbage"),
     "deep nesting": lambda honest: (topic("test", "subspace"), b"\x91" * 10**6),
-    "a huge array that is announced only": lambda honest: (topic("test", "subspace"), b"\xdd\xff\xff\xff\xff"),
+    "a huge array that is announced only": lambda honest: (
+        topic("test", "subspace"),
+        b"\xdd\xff\xff\xff\xff",
+    ),
 }
 
 
@@ -256,7 +270,9 @@ def test_a_report_beyond_the_cap_is_not_made_even_if_the_task_was_accepted():
     state = State(None, DEVICE, simulated=True)
     agent = simulated(honest, state=state)
     agent.learn_many(*data(honest, 100))
-    spent = simulated(task(name="other", privacy={"epsilon": 1.9}), state=State(None, DEVICE, simulated=True))
+    spent = simulated(
+        task(name="other", privacy={"epsilon": 1.9}), state=State(None, DEVICE, simulated=True)
+    )
     spent.learn_many(*data(honest, 100))
     spent.outgoing(1.0)
     (row,) = spent.state.ledger()

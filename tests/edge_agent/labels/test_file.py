@@ -25,7 +25,9 @@ def read(directory):
 
 def test_a_torn_line_does_not_take_the_next_label_along_in_a_long_file_either(tmp_path):
     line = Event(5.0, "walking", 6.0).encode()
-    (tmp_path / label_file.FILE).write_bytes(line * (label_file.LARGEST // len(line) + 2) + line[:-10])
+    (tmp_path / label_file.FILE).write_bytes(
+        line * (label_file.LARGEST // len(line) + 2) + line[:-10]
+    )
     label_file.append(tmp_path, Event(7.0, "sitting", 8.0))
     lines = (tmp_path / label_file.FILE).read_bytes().splitlines(keepends=True)
     assert lines[-1] == Event(7.0, "sitting", 8.0).encode()
@@ -115,13 +117,18 @@ except StorageError as error:
 @pytest.mark.parametrize("events", [10, 5000])  # appended to, and replaced by its newest half
 def test_a_disk_without_room_keeps_what_it_has(tmp_path, events):
     path = tmp_path / label_file.FILE
-    path.write_bytes(b"".join(Event(1000.0 + k, "walking", 2000.0 + k).encode() for k in range(events)))
+    path.write_bytes(
+        b"".join(Event(1000.0 + k, "walking", 2000.0 + k).encode() for k in range(events))
+    )
     before = path.read_bytes()
     assert (len(before) > label_file.LARGEST) == (events > 10)
     room = len(before) + 20 if events == 10 else 60_000
     for limit, kept in ((room, False), (10**7, True)):
         done = subprocess.run(
-            [sys.executable, "-c", LITTLE_ROOM, str(tmp_path), str(limit)], capture_output=True, text=True, timeout=120
+            [sys.executable, "-c", LITTLE_ROOM, str(tmp_path), str(limit)],
+            capture_output=True,
+            text=True,
+            timeout=120,
         )
         assert (done.returncode == 0) == kept, done.stderr
         assert kept or "File too large; the label was not kept" in done.stderr
@@ -140,7 +147,9 @@ def test_half_a_write_is_taken_back_and_a_slow_one_goes_on(tmp_path, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda file, text: real(file, text[:5]))
         if fails == "write":
-            patch.setattr(os, "write", lambda file, text: real(file, text[:5]) if len(text) > 30 else 0)
+            patch.setattr(
+                os, "write", lambda file, text: real(file, text[:5]) if len(text) > 30 else 0
+            )
         else:
             patch.setattr(os, "fsync", fail)
         with pytest.raises(StorageError, match="the label was not kept"):
@@ -175,7 +184,9 @@ def test_only_a_plain_file_of_the_directory_itself_is_written_to(tmp_path, kind,
     if os.geteuid() == 0:
         os.chown(state, 12345, 12345)
     link(kind, state / label_file.FILE, victim)
-    with pytest.raises(StorageError, match=r"labels\.jsonl is a link, or no file at all.*remove it"):
+    with pytest.raises(
+        StorageError, match=r"labels\.jsonl is a link, or no file at all.*remove it"
+    ):
         label_file.append(state, Event(5.0, "a", 100.0))
     assert (victim.read_bytes(), victim.stat().st_uid) == (b"root\n", os.geteuid())
     assert sorted(os.listdir(tmp_path)) == ["passwd", "state"]

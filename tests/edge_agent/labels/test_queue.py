@@ -29,7 +29,11 @@ class World:
     def __init__(self, **settings):
         self.now = 1000.0
         self.tail = Tail.__new__(Tail)
-        self.tail.timeline, self.tail.refresh, self.tail.exists = Timeline(), lambda: None, lambda: False
+        self.tail.timeline, self.tail.refresh, self.tail.exists = (
+            Timeline(),
+            lambda: None,
+            lambda: False,
+        )
         self.queue = Labelling(self.tail, clock=lambda: self.now, now=lambda: self.now, **settings)
 
     def press(self, label, at=None):
@@ -129,7 +133,9 @@ def test_chunking_is_irrelevant(presses, chunks):
                     world.press(label, 1000.0 + at)
                     done += 1
             for j in range(size):
-                world.queue.add(Record(Position(k + j), {}, span=(1000.0 + k + j, 1001.0 + k + j)), owned=False)
+                world.queue.add(
+                    Record(Position(k + j), {}, span=(1000.0 + k + j, 1001.0 + k + j)), owned=False
+                )
             k += size
             found += world.take()
         world.now += 1000.0
@@ -202,30 +208,49 @@ def test_the_button_for_a_time_in_the_past(state_directory, capsys):
 )
 @pytest.mark.parametrize("form", [[], ["--json"]])
 def test_mistakes_with_the_button(state_directory, arguments, reason, form, capsys):
-    arguments = [*arguments[:-2], f"{arguments[-2]}={arguments[-1]}"] if "--" in "".join(arguments[:-1]) else arguments
+    arguments = (
+        [*arguments[:-2], f"{arguments[-2]}={arguments[-1]}"]
+        if "--" in "".join(arguments[:-1])
+        else arguments
+    )
     assert main(["label", *arguments, *form, "--state", str(state_directory)]) == 2
     said = capsys.readouterr().err
     assert reason in said
-    if (flag := arguments[-1].partition("=")[0] if arguments else "") in ("--at", "--since", "--for"):
+    if (flag := arguments[-1].partition("=")[0] if arguments else "") in (
+        "--at",
+        "--since",
+        "--for",
+    ):
         value = arguments[-1].partition("=")[2]
-        assert any(f"{flag} {form}:" in said for form in (value, value if flag == "--at" else float(value)))
+        assert any(
+            f"{flag} {form}:" in said for form in (value, value if flag == "--at" else float(value))
+        )
     assert not (state_directory / label_file.FILE).exists()
 
 
 def test_the_button_at_the_ends_of_what_it_takes(state_directory, capsys):
     where = ["--state", str(state_directory)]
-    for more in (["--at", "0", "--for", "2592000"], ["--for", "2592000"], ["--since", "2592000"], ["--since", "-59"]):
+    for more in (
+        ["--at", "0", "--for", "2592000"],
+        ["--for", "2592000"],
+        ["--since", "2592000"],
+        ["--since", "-59"],
+    ):
         assert main(["label", "a", *more, *where]) == 0
     assert capsys.readouterr().out.count("until") == 4
     assert len((state_directory / label_file.FILE).read_bytes().splitlines()) == 4
 
 
-def test_a_label_that_the_disk_does_not_take_is_not_reported_as_kept(state_directory, capsys, monkeypatch):
+def test_a_label_that_the_disk_does_not_take_is_not_reported_as_kept(
+    state_directory, capsys, monkeypatch
+):
     where = ["--state", str(state_directory)]
     assert main(["label", "a", *where]) == 0
     before = (state_directory / label_file.FILE).read_bytes()
     real = os.write
-    monkeypatch.setattr(os, "write", lambda file, text: real(file, text[:7]) if len(text) > 20 else 0)
+    monkeypatch.setattr(
+        os, "write", lambda file, text: real(file, text[:7]) if len(text) > 20 else 0
+    )
     capsys.readouterr()
     assert main(["label", "b", *where]) == 2
     monkeypatch.undo()

@@ -63,5 +63,8 @@ def test_labels_that_the_task_does_not_know_are_told_once_and_never_quoted(caplo
         agent.learn(Record(Position(k), dict.fromkeys(of.features.names, 0.5) | {"y": label}))
     assert agent.n == 1
     assert agent.refused == {"unknown response": 104}
-    assert caplog.text.count("a label that the task does not know: not learned; known are a, b, c") == 1
+    assert (
+        caplog.text.count("a label that the task does not know: not learned; known are a, b, c")
+        == 1
+    )
     assert "sitting" not in caplog.text

@@ -27,7 +27,10 @@ from tests.fsir.tasks import task
         (b'{"label": "sitting", "time": 40}', Event(40.0, "sitting", 100.0 + EXPIRES)),
         (b'{"label": "sitting", "time": 5000}', Event(5000.0, "sitting", 5000.0 + EXPIRES)),
         (b'{"label": "sitting", "time": 40, "for": 10}', Event(40.0, "sitting", 50.0)),
-        (b'{"label": "sitting", "time": 86500, "for": 2592000}', Event(86500.0, "sitting", 86500.0 + 30 * 86400)),
+        (
+            b'{"label": "sitting", "time": 86500, "for": 2592000}',
+            Event(86500.0, "sitting", 86500.0 + 30 * 86400),
+        ),
     ],
 )
 def test_messages(payload, expected):
@@ -63,13 +66,19 @@ class Heard:
 
     def __init__(self, directory, *agents):
         self.directory = directory
-        self.topic = LabelTopic(Broker("127.0.0.1", 9), "home/me", directory, agents, clock=lambda: 1e9)
+        self.topic = LabelTopic(
+            Broker("127.0.0.1", 9), "home/me", directory, agents, clock=lambda: 1e9
+        )
 
     def hear(self, *payloads, retain=False):
         for payload in payloads:
             self.topic._take(SimpleNamespace(payload=payload, retain=retain))
         path = self.directory / label_file.FILE
-        return [Event.decode(line).label for line in path.read_bytes().splitlines()] if path.exists() else []
+        return (
+            [Event.decode(line).label for line in path.read_bytes().splitlines()]
+            if path.exists()
+            else []
+        )
 
 
 def on(of=None, reason=""):
@@ -77,13 +86,17 @@ def on(of=None, reason=""):
 
 
 def test_labels_that_nobody_can_use_are_not_kept_and_said_once_each(tmp_path, caplog):
-    heard = Heard(tmp_path, on(task()), on(task(response={"classes": ["d", "e"]})), on(reason="refused"))
+    heard = Heard(
+        tmp_path, on(task()), on(task(response={"classes": ["d", "e"]})), on(reason="refused")
+    )
     late = [b'{"label": "a", "time": %d}' % (10**12 + k) for k in range(3000)]
     assert heard.hear(*late, b"flying", b"flying", b"fliyng", b"x" * 9999) == []
     assert heard.hear(b"a", b"e", b"", b"flying") == ["a", "e", ""]
     assert caplog.text.count("milliseconds") == 1
     assert "home/me: not kept: time 1000000000000: send seconds" in caplog.text
-    assert caplog.text.count("a label that no task of this device knows: known are a, b, c, d, e") == 1
+    assert (
+        caplog.text.count("a label that no task of this device knows: known are a, b, c, d, e") == 1
+    )
     assert caplog.text.count("a message of 9999 bytes: send a label, at most 4096 bytes") == 1
     assert "flying" not in caplog.text  # what a person does is nobody's business in a log
     assert heard.hear(b"flying", retain=True) == ["a", "e", ""]
@@ -102,7 +115,9 @@ def test_a_retained_message_counts_only_with_its_time():
     assert event_of(timed, 100.0, retained=True) == Event(90.0, "walking", 90.0 + EXPIRES)
 
 
-def test_a_label_about_the_past_holds_when_it_arrives_and_no_connection_changes_its_expiry(tmp_path):
+def test_a_label_about_the_past_holds_when_it_arrives_and_no_connection_changes_its_expiry(
+    tmp_path,
+):
     heard = Heard(tmp_path, on(task()))
     hour_ago = b'{"label": "a", "time": %d}' % (10**9 - 3600)
     heard.hear(hour_ago)

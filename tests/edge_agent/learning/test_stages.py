@@ -16,11 +16,22 @@ from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import final_stage, first_stage
 from fsir.privacy.release import release
 from fsir.wire.messages import LIMITS
-from tests.edge_agent.world import DEVICE, WILLING, active, data, one_hot, records, reports, simulated
+from tests.edge_agent.world import (
+    DEVICE,
+    WILLING,
+    active,
+    data,
+    one_hot,
+    records,
+    reports,
+    simulated,
+)
 from tests.fsir.tasks import screened, task
 
 
-@pytest.mark.parametrize("rule", [{"records": "same"}, {"records": "fresh"}, {"records": "same", "code": "simplex"}])
+@pytest.mark.parametrize(
+    "rule", [{"records": "same"}, {"records": "fresh"}, {"records": "same", "code": "simplex"}]
+)
 def test_two_stages(rule):
     two = screened(**rule)
     agent = simulated(two)
@@ -35,7 +46,9 @@ def test_two_stages(rule):
     second = agent.outgoing(2.0)
     assert [r.stage for r in reports(first + second)] == ["screening", "final"]
     stage = final_stage(two, (1, 4))
-    assert [len(block) for block in reports(second)[0].blocks] == [block.size for block in stage.blocks]
+    assert [len(block) for block in reports(second)[0].blocks] == [
+        block.size for block in stage.blocks
+    ]
     intervals = [(row.first, row.last) for row in agent.state.ledger()]
     assert intervals == [(0, 99), (100, 199) if rule["records"] == "fresh" else (0, 99)]
     assert agent.state.kept_count("test") == 0
@@ -56,7 +69,9 @@ def test_kept_rows_give_the_moments_of_both_stages_bit_for_bit():
         moments = Moments(two, stage)
         moments.learn_many(X[:, list(stage.features)], y)
         expected = release(moments, SeededNoise(5, "same").for_stage(stage.name))
-        assert all(np.array_equal(a, b) for a, b in zip(report.blocks, expected.blocks, strict=True))
+        assert all(
+            np.array_equal(a, b) for a, b in zip(report.blocks, expected.blocks, strict=True)
+        )
 
 
 def test_votes_are_computed_from_the_noisy_sums():
@@ -101,11 +116,19 @@ def test_the_first_active_set_stays(caplog):
 
 @pytest.mark.parametrize("rule", [None, "same", "fresh"])
 @pytest.mark.parametrize("seed", range(3))
-def test_crashes_at_any_moment_never_count_a_record_twice_nor_make_a_second_report(tmp_path, rule, seed):
+def test_crashes_at_any_moment_never_count_a_record_twice_nor_make_a_second_report(
+    tmp_path, rule, seed
+):
     """A new agent over the same file takes over at random; what was not committed is gone."""
-    screening = {} if rule is None else {"screening": {"records": rule, "final_norm": 2.0, "keep": 2}}
+    screening = (
+        {} if rule is None else {"screening": {"records": rule, "final_norm": 2.0, "keep": 2}}
+    )
     hot = task(
-        40, privacy={"mechanism": "none"}, clip={"truncate": 1.0, "norm": 1.0}, report={"records": 12}, **screening
+        40,
+        privacy={"mechanism": "none"},
+        clip={"truncate": 1.0, "norm": 1.0},
+        report={"records": 12},
+        **screening,
     )
     rng = np.random.default_rng(seed)
     state = State(tmp_path, DEVICE, simulated=True)

@@ -21,16 +21,25 @@ def test_a_source_that_ends_too_early_is_told_and_kept(mosquitto_url, tmp_path):
     source = write_jsonl(tmp_path / "data.jsonl", of, 40)
     with TinyAggregator(mosquitto_url, of) as server:
         done = subprocess.run(
-            command(mosquitto_url, f"jsonl:{source}", tmp_path), capture_output=True, text=True, timeout=60
+            command(mosquitto_url, f"jsonl:{source}", tmp_path),
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert done.returncode == 3
         assert done.stderr.count("first record learned") == 1
-        assert "test: the source has ended, and 60 records are missing for the report: 40 of 100" in done.stderr
+        assert (
+            "test: the source has ended, and 60 records are missing for the report: 40 of 100"
+            in done.stderr
+        )
         assert "--follow" in done.stderr
         with source.open("a") as file:
             file.write(write_jsonl(tmp_path / "more.jsonl", of, 70).read_text())
         done = subprocess.run(
-            command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once"), capture_output=True, text=True, timeout=60
+            command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once"),
+            capture_output=True,
+            text=True,
+            timeout=60,
         )
         assert done.returncode == 0
         assert "first record learned" not in done.stderr  # that was before the restart
@@ -56,9 +65,17 @@ def test_a_restored_card_is_refused(mosquitto_url, tmp_path):
     ("name", "content", "said"),
     [
         ("a.csv", "", "is empty: its first line should name the columns"),
-        ("a.csv", "1,2,3,a\n" * 9, "0 of 100 learned (not accepted: 8 unknown response)"),  # no header
+        (
+            "a.csv",
+            "1,2,3,a\n" * 9,
+            "0 of 100 learned (not accepted: 8 unknown response)",
+        ),  # no header
         ("a.jsonl", "", "0 of 100 learned; what was"),
-        ("a.jsonl", '{"x0": 1, "x1": 1, "x2": 1}\n' * 9, "0 of 100 learned (not accepted: 9 unknown response)"),
+        (
+            "a.jsonl",
+            '{"x0": 1, "x1": 1, "x2": 1}\n' * 9,
+            "0 of 100 learned (not accepted: 9 unknown response)",
+        ),
     ],
 )
 def test_a_source_without_a_single_record_is_told(mosquitto_url, tmp_path, name, content, said):
@@ -72,7 +89,9 @@ def test_a_source_without_a_single_record_is_told(mosquitto_url, tmp_path, name,
     assert "first record learned" not in done.stderr
 
 
-def test_a_script_sees_that_a_task_was_refused_and_so_does_the_status(mosquitto_url, tmp_path, capsys):
+def test_a_script_sees_that_a_task_was_refused_and_so_does_the_status(
+    mosquitto_url, tmp_path, capsys
+):
     of = task(privacy={"epsilon": 3.0})
     source = write_jsonl(tmp_path / "data.jsonl", of, 10)
     with TinyAggregator(mosquitto_url, of):

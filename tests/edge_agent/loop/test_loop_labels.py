@@ -112,7 +112,16 @@ def test_a_recording_takes_the_labels_that_were_given_before_the_first_run(mosqu
     path = write_recording(tmp_path / "walk.csv", *recording(30))
     (tmp_path / "state").mkdir()
     for label, since in (("a", 0), ("Sitting", 15)):
-        arguments = ["label", label, "--at", str(BEGIN + since), "--for", "15", "--state", str(tmp_path / "state")]
+        arguments = [
+            "label",
+            label,
+            "--at",
+            str(BEGIN + since),
+            "--for",
+            "15",
+            "--state",
+            str(tmp_path / "state"),
+        ]
         assert press(arguments) == 0
     ranges = ("--acc-range", "8", "--gyro-range", "35")
     with TinyAggregator(mosquitto_url, raw_task()):
@@ -122,27 +131,41 @@ def test_a_recording_takes_the_labels_that_were_given_before_the_first_run(mosqu
     learned, refused = saved_counts(tmp_path)
     assert learned >= 8
     assert refused["unknown response"] >= 8
-    assert done.stderr.count("a label that the task does not know: not learned; known are a, b") == 1
+    assert (
+        done.stderr.count("a label that the task does not know: not learned; known are a, b") == 1
+    )
 
 
 def learn_delayed_labels_with_kills(url, tmp_path, kills):
     """One-hot records, labelled by time, each waiting for its label: none twice, none with another's label."""
     hot = 150
-    of = task(hot, privacy={"mechanism": "none"}, clip={"truncate": 1.0, "norm": 1.0}, report={"records": 100})
+    of = task(
+        hot,
+        privacy={"mechanism": "none"},
+        clip={"truncate": 1.0, "norm": 1.0},
+        report={"records": 100},
+    )
     (tmp_path / "policy.toml").write_text('unproven = ["none"]\n')
     start = time.time() + 3600.0  # so that every record waits, however late it is read
-    rows = [{k: v for k, v in one_hot(of, j).items() if k != "y"} | {"t": start + 0.05 * j} for j in range(hot)]
+    rows = [
+        {k: v for k, v in one_hot(of, j).items() if k != "y"} | {"t": start + 0.05 * j}
+        for j in range(hot)
+    ]
     (tmp_path / "hot.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (tmp_path / "state").mkdir()
     for first, label in ((0, "a"), (60, ""), (70, "b")):
-        label_file.append(tmp_path / "state", Event(start + 0.05 * first - 0.025, label, start + 1e6))
+        label_file.append(
+            tmp_path / "state", Event(start + 0.05 * first - 0.025, label, start + 1e6)
+        )
     more = ["--policy", str(tmp_path / "policy.toml"), "--time-column", "t"]
     more += ["--labels", "press", "--label-delay", "0.6"]
     arguments = command(url, f"jsonl:{tmp_path / 'hot.jsonl'}", tmp_path, *more)
     rng = random.Random(kills)
     with TinyAggregator(url, of) as server:
         for _ in range(kills):
-            process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(rng.uniform(0.6, 3.0))
             end(process)

@@ -53,12 +53,18 @@ def test_recognition_changes_no_byte_on_the_wire(mosquitto_url, tmp_path):
             shutil.copytree(tmp_path / "state", folder / "state")
             served = folder / "served.jsonl"
             with Tap(mosquitto_url) as tap:
-                arguments = command(tap.url, f"jsonl:{source}", folder, "--follow", "--output", str(served), *more)
+                arguments = command(
+                    tap.url, f"jsonl:{source}", folder, "--follow", "--output", str(served), *more
+                )
                 process = subprocess.Popen(arguments, stderr=subprocess.DEVNULL)
                 try:
                     deadline = time.monotonic() + 90
                     # All records served, and each of the retained task, receipt and subspace acknowledged.
-                    while not (served.exists() and served.read_text().count("\n") == 200 and acknowledged(tap) == 3):
+                    while not (
+                        served.exists()
+                        and served.read_text().count("\n") == 200
+                        and acknowledged(tap) == 3
+                    ):
                         assert time.monotonic() < deadline, tap.sent
                         time.sleep(0.05)
                     process.send_signal(signal.SIGTERM)
@@ -70,7 +76,10 @@ def test_recognition_changes_no_byte_on_the_wire(mosquitto_url, tmp_path):
     plain, recognised = ([json.loads(line) for line in lines[more]] for more in lines)
     new = {"activity", "confidence", "by"}
     assert [{k: v for k, v in line.items() if k not in new} for line in recognised] == plain
-    assert {line.get("by") for line in recognised} == {None, "device"}  # this subspace carries no classifier
+    assert {line.get("by") for line in recognised} == {
+        None,
+        "device",
+    }  # this subspace carries no classifier
 
 
 def test_without_river_the_way_to_get_it_is_said(tmp_path):
@@ -82,7 +91,12 @@ from edge_agent.cli import main
 sys.exit(main(["run", "--broker", "mqtt://127.0.0.1:9", "--task", "t", "--device", "d", "--source", "jsonl:-",
                "--state", sys.argv[1], "--predict"]))
 """
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "s")], capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "s")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
     assert done.returncode == 2
     assert 'pip install "fsir-edge[river]"' in done.stderr
     assert not (tmp_path / "s").exists()
@@ -94,7 +108,9 @@ class WholeAggregator(TinyAggregator):
     def __init__(self, url, of, found):
         self._found = found
         super().__init__(url, of, active=found.features)
-        self.publish(topic(of.name, "active"), encode(Active(of.digest, found.features, 20)), retain=True)
+        self.publish(
+            topic(of.name, "active"), encode(Active(of.digest, found.features, 20)), retain=True
+        )
         self.publish(topic(of.name, "subspace"), encode(found), retain=True)
 
     def emit(self):
@@ -123,8 +139,13 @@ def test_from_raw_samples_and_a_button_to_recognition(data_dir, mosquitto_url, t
             for at in (0, *(np.flatnonzero(np.diff(activity)) + 1)):
                 known = 1 <= activity[at] <= len(ACTIVITIES)
                 label = LEVEL_OF[ACTIVITIES[activity[at] - 1]] if known else ""
-                label_file.append(tmp_path / "state", Event(float(times[at]) - 0.01, label, float(times[at]) + EXPIRES))
-            label_file.append(tmp_path / "state", Event(float(times[-1]) + 0.01, "", float(times[-1]) + EXPIRES))
+                label_file.append(
+                    tmp_path / "state",
+                    Event(float(times[at]) - 0.01, label, float(times[at]) + EXPIRES),
+                )
+            label_file.append(
+                tmp_path / "state", Event(float(times[-1]) + 0.01, "", float(times[-1]) + EXPIRES)
+            )
     with WholeAggregator(mosquitto_url, of, found):
         more = ("--predict", "--acc-range", "2", "--gyro-range", "10")
         arguments = command(mosquitto_url, f"signals:{tmp_path / 'raw.csv'}", tmp_path, *more)
@@ -136,4 +157,6 @@ def test_from_raw_samples_and_a_button_to_recognition(data_dir, mosquitto_url, t
     assert 0 <= len(person) - told["recognition"]["labelled"] <= 3
     assert told["recognition"]["accuracy"]["said"] >= 0.97
     assert told["recognition"]["drift"] is None
-    assert {json.loads(line)["activity"] for line in done.stdout.splitlines()} == set(of.response.classes)
+    assert {json.loads(line)["activity"] for line in done.stdout.splitlines()} == set(
+        of.response.classes
+    )

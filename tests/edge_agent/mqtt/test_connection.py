@@ -38,7 +38,16 @@ def test_addresses(url, found):
 
 
 @pytest.mark.parametrize(
-    "url", ["host:1883", "http://host", "mqtt://", "mqtt://host:port", "mqtt://host:99999", "mqtt://host/topic", ""]
+    "url",
+    [
+        "host:1883",
+        "http://host",
+        "mqtt://",
+        "mqtt://host:port",
+        "mqtt://host:99999",
+        "mqtt://host/topic",
+        "",
+    ],
 )
 def test_mistakes_in_addresses_are_named(url):
     with pytest.raises(ConnectionSettingsError, match="broker address"):
@@ -62,10 +71,23 @@ def test_certificates_need_encryption_and_must_exist():
 
 def test_mistakes_name_the_options_of_the_broker_that_they_are_about(tmp_path, capsys):
     (tmp_path / "x.jsonl").touch()
-    run = ["run", "--broker", "mqtt://127.0.0.1:9", "--task", "t", "--device", "d", "--state", str(tmp_path / "s")]
+    run = [
+        "run",
+        "--broker",
+        "mqtt://127.0.0.1:9",
+        "--task",
+        "t",
+        "--device",
+        "d",
+        "--state",
+        str(tmp_path / "s"),
+    ]
     for source, flag in (
         ("mqtts://127.0.0.1:9", "check --source-ca (a PEM file)"),
-        ("mqtts://me:secret@127.0.0.1:9", "use --source-password-file or the variable FSIR_SOURCE_PA"),
+        (
+            "mqtts://me:secret@127.0.0.1:9",
+            "use --source-password-file or the variable FSIR_SOURCE_PA",
+        ),
     ):
         labels = ["--labels", "topic:a", "--source-broker", source, "--source-ca", "nowhere.pem"]
         assert main([*run, "--source", "mqtt:a", *labels]) == 2
@@ -83,13 +105,17 @@ def drive(connection: Connection, condition, seconds: float = 20.0) -> None:
 def connect(url: str, **options) -> tuple[Connection, list[bytes]]:
     seen: list[bytes] = []
     take = options.pop("take", lambda message: seen.append(bytes(message.payload)))
-    return Connection(Broker.parse(url), f"test-{os.urandom(4).hex()}", ["t/#"], take, delays=QUICK, **options), seen
+    return Connection(
+        Broker.parse(url), f"test-{os.urandom(4).hex()}", ["t/#"], take, delays=QUICK, **options
+    ), seen
 
 
 @pytest.mark.broker
 def test_it_comes_back_after_the_broker_was_away(mosquitto):
     ups: list[str] = []
-    connection, seen = connect(mosquitto.url, on_up=lambda: ups.append("up"), on_down=lambda: ups.append("down"))
+    connection, seen = connect(
+        mosquitto.url, on_up=lambda: ups.append("up"), on_down=lambda: ups.append("down")
+    )
     drive(connection, lambda: connection.up)
     mosquitto.kill()
     drive(connection, lambda: not connection.up)
@@ -183,7 +209,9 @@ def locked_broker(tmp_path):
     (tmp_path / "passwords").write_text("pi:secret\n")
     subprocess.run(["mosquitto_passwd", "-U", str(tmp_path / "passwords")], check=True)
     config = tmp_path / "mosquitto.conf"
-    config.write_text(f"listener {port} 127.0.0.1\npassword_file {tmp_path / 'passwords'}\nuser {user}\n")
+    config.write_text(
+        f"listener {port} 127.0.0.1\npassword_file {tmp_path / 'passwords'}\nuser {user}\n"
+    )
     process = subprocess.Popen([program, "-c", str(config)], stderr=subprocess.DEVNULL)
     deadline = time.monotonic() + 30
     while True:
@@ -207,7 +235,10 @@ def test_a_refused_login_is_final_and_clear(locked_broker, tmp_path):
     assert "wrong-horse" not in str(caught.value)
     connection.close()
     good = Connection(
-        Broker.parse(locked_broker, username="pi", password="secret"), "test", ["t/#"], lambda message: None
+        Broker.parse(locked_broker, username="pi", password="secret"),
+        "test",
+        ["t/#"],
+        lambda message: None,
     )
     drive(good, lambda: good.up)
     good.close()
@@ -217,22 +248,47 @@ def test_a_refused_login_is_final_and_clear(locked_broker, tmp_path):
 def test_the_command_stops_on_a_refused_login(locked_broker, tmp_path):
     (tmp_path / "data.jsonl").write_text("{}\n")
     (tmp_path / "password").write_text("wrong-horse\n")
-    done = run_agent(locked_broker, tmp_path, "--username", "pi", "--password-file", str(tmp_path / "password"))
+    done = run_agent(
+        locked_broker, tmp_path, "--username", "pi", "--password-file", str(tmp_path / "password")
+    )
     assert done.returncode == 2
     assert "refuses" in done.stderr
     assert "wrong-horse" not in done.stderr
 
 
 def run_agent(url: str, tmp_path: Path, *more: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "edge_agent", "run", "--broker", url, "--task", "t", "--device", "pi"]
-    command += ["--source", f"jsonl:{tmp_path / 'data.jsonl'}", "--state", str(tmp_path / "state"), *more]
+    command = [
+        sys.executable,
+        "-m",
+        "edge_agent",
+        "run",
+        "--broker",
+        url,
+        "--task",
+        "t",
+        "--device",
+        "pi",
+    ]
+    command += [
+        "--source",
+        f"jsonl:{tmp_path / 'data.jsonl'}",
+        "--state",
+        str(tmp_path / "state"),
+        *more,
+    ]
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
 @pytest.mark.broker
 def test_two_devices_of_the_same_name_do_not_throw_each_other_out_forever(mosquitto_url, caplog):
     twins = [
-        Connection(Broker.parse(mosquitto_url), "twin", ["t/#"], lambda message: None, delays=Delays(0.02, 5.0))
+        Connection(
+            Broker.parse(mosquitto_url),
+            "twin",
+            ["t/#"],
+            lambda message: None,
+            delays=Delays(0.02, 5.0),
+        )
         for _ in range(2)
     ]
     deadline = time.monotonic() + 30.0
@@ -247,7 +303,8 @@ def test_two_devices_of_the_same_name_do_not_throw_each_other_out_forever(mosqui
 
 
 @pytest.mark.parametrize(
-    "garbage", [b"\x20\x03\x00\x00", b"\xf0\xff\xff\xff\xff\xff", b"\x30\x02\x00\xff", b"HTTP/1.1 400\r\n"]
+    "garbage",
+    [b"\x20\x03\x00\x00", b"\xf0\xff\xff\xff\xff\xff", b"\x30\x02\x00\xff", b"HTTP/1.1 400\r\n"],
 )
 def test_bytes_that_are_not_mqtt_end_the_connection_only(garbage):
     with socket.create_server(("127.0.0.1", 0)) as rude:

@@ -6,7 +6,14 @@ import msgpack
 import numpy as np
 
 from edge_agent.recognition.drift import REFERENCE, Places, Watch
-from edge_agent.recognition.recogniser import BY_DISTANCE, BY_ERRORS, ENOUGH, PAIRS, REFRESH, Recogniser
+from edge_agent.recognition.recogniser import (
+    BY_DISTANCE,
+    BY_ERRORS,
+    ENOUGH,
+    PAIRS,
+    REFRESH,
+    Recogniser,
+)
 from edge_agent.recognition.scores import DEVICE, FEDERATION, RECENT, Scores
 
 CLASSES = ("a", "b", "c")
@@ -17,11 +24,15 @@ def stream(n: int, seed: int = 0, shift: float = 0.0) -> list[tuple[tuple[float,
     """Records around one centre per class, in runs, as people live."""
     rng = np.random.default_rng(seed)
     labels = [CLASSES[(k // 20) % 3] for k in range(n)]
-    return [(tuple((rng.normal(size=2) + CENTRES[label] + shift).tolist()), label) for label in labels]
+    return [
+        (tuple((rng.normal(size=2) + CENTRES[label] + shift).tolist()), label) for label in labels
+    ]
 
 
 def nearest(z: tuple[float, ...]) -> str:
-    return min(CLASSES, key=lambda label: sum((a - b) ** 2 for a, b in zip(z, CENTRES[label], strict=True)))
+    return min(
+        CLASSES, key=lambda label: sum((a - b) ** 2 for a, b in zip(z, CENTRES[label], strict=True))
+    )
 
 
 # --- who speaks -------------------------------------------------------------------------------------------------------
@@ -112,7 +123,9 @@ def test_the_majority_is_that_of_the_past():
     for label in "aabbb":
         scores.add(label, None, None, None)
     assert scores.right["majority"] == 1  # a, then a; b is never the commonest before it comes
-    assert scores.summary()["accuracy"]["federation"] is None  # there was none, which is not the same as always wrong
+    assert (
+        scores.summary()["accuracy"]["federation"] is None
+    )  # there was none, which is not the same as always wrong
     assert Scores().summary()["accuracy"]["said"] is None
 
 
@@ -181,7 +194,9 @@ def test_errors_are_noticed_when_they_rise_and_not_when_they_fall():
         recogniser, found = Recogniser(CLASSES), []
         for k, (z, label) in enumerate(turned):
             wrong = (k < 300) == first_wrong
-            answer = recogniser.answer(z, "a" if not wrong and label == "a" else label if not wrong else "none", 0.5)
+            answer = recogniser.answer(
+                z, "a" if not wrong and label == "a" else label if not wrong else "none", 0.5
+            )
             if (what := recogniser.learn(answer, label)) is not None:
                 found.append((k, what))
         return found

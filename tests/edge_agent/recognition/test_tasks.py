@@ -68,7 +68,9 @@ def test_served_lines_say_what_and_who(of):
     assert set(served[0]) == {*plain, "activity", "by"}
     assert served[0]["by"] == "federation"
     assert served[0]["activity"] == served[0]["class"]
-    right = sum(line["activity"] == label for line, (_, label) in zip(served, stream(300), strict=True))
+    right = sum(
+        line["activity"] == label for line, (_, label) in zip(served, stream(300), strict=True)
+    )
     assert right > 280
     assert agent.outgoing(1e6) == []  # nothing of it is for the broker
 
@@ -102,7 +104,9 @@ def test_whatever_is_killed_and_read_again_nothing_is_learned_twice(of, tmp_path
         once.learn(once.answer(z, nearest(z), 0.0), label)
     assert saved["now"]["labelled"] == 240
     assert saved["scores"]["labels"] == dict(once.scores.labels)
-    assert saved["pairs"] == {label: [list(z) for z in kept] for label, kept in once.table()["pairs"].items()}
+    assert saved["pairs"] == {
+        label: [list(z) for z in kept] for label, kept in once.table()["pairs"].items()
+    }
     assert saved["scores"]["right"]["federation"] == once.scores.right["federation"]
 
 
@@ -113,7 +117,9 @@ def test_a_sensor_numbers_on_behind_what_recognition_has_seen(of, tmp_path):
         feed(agent, recognition, [record_of(k, z, label) for k, (z, label) in enumerate(stream(5))])
         recognition.checkpoint()
         assert state.last_position(agent.feed.name).ordinal == 1004
-        assert state.position(agent.name, agent.feed.name).ordinal == 99  # the task itself has not moved
+        assert (
+            state.position(agent.name, agent.feed.name).ordinal == 99
+        )  # the task itself has not moved
 
 
 def test_records_without_a_label_are_recognised_and_not_learned(of):
@@ -171,8 +177,12 @@ def test_status_tells_and_forget_deletes(of, tmp_path, capsys):
     with contextlib.closing(State(tmp_path, NAME, simulated=True)) as state:
         agent = serving(of, state)
         recognition = Recognition(state, [agent])
-        feed(agent, recognition, [record_of(k, z, label) for k, (z, label) in enumerate(stream(600))])
-        far = [record_of(600 + k, (z[0] + 30.0, z[1]), None) for k, (z, _) in enumerate(stream(300))]
+        feed(
+            agent, recognition, [record_of(k, z, label) for k, (z, label) in enumerate(stream(600))]
+        )
+        far = [
+            record_of(600 + k, (z[0] + 30.0, z[1]), None) for k, (z, _) in enumerate(stream(300))
+        ]
         served = feed(agent, recognition, far)
         assert [line["drift"] for line in served if "drift" in line] == ["distance"]
         recognition.checkpoint()

@@ -24,7 +24,11 @@ from tests.fsir.tasks import task
 
 @pytest.mark.filterwarnings("default")  # of River's own data sets and of pandas
 @pytest.mark.parametrize(
-    "check", [pytest.param(check, id=f"{check.__name__}-{k}") for k, check in enumerate(checks.yield_checks(FSIR()))]
+    "check",
+    [
+        pytest.param(check, id=f"{check.__name__}-{k}")
+        for k, check in enumerate(checks.yield_checks(FSIR()))
+    ],
 )
 def test_river_checks(check):
     for params in FSIR._unit_test_params():
@@ -69,7 +73,9 @@ def test_directions_do_not_jump_when_they_are_estimated_anew():
     assert np.abs(np.diff(late, axis=0)).max() < 0.35
 
 
-@pytest.mark.parametrize("upstream", [None, preprocessing.StandardScaler, preprocessing.MinMaxScaler])
+@pytest.mark.parametrize(
+    "upstream", [None, preprocessing.StandardScaler, preprocessing.MinMaxScaler]
+)
 def test_it_composes(upstream):
     rest = FSIR(n_components=2) | linear_model.SoftmaxRegression()
     model = rest if upstream is None else upstream() | rest
@@ -110,7 +116,10 @@ def test_arguments_out_of_range(arguments):
 @pytest.mark.broker
 def test_with_a_federation_behind_it(mosquitto_url, tmp_path):
     of = task(report={"records": 150})
-    with TinyAggregator(mosquitto_url, of) as server, Member(mosquitto_url, "test", "dev-1", tmp_path) as member:
+    with (
+        TinyAggregator(mosquitto_url, of) as server,
+        Member(mosquitto_url, "test", "dev-1", tmp_path) as member,
+    ):
         model = FSIR(member=member) | linear_model.SoftmaxRegression()
         while member.agent.task is None:
             member.step()

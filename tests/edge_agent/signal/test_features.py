@@ -69,7 +69,9 @@ def test_a_sine_has_the_statistics_of_a_sine():
 def test_the_follower_is_seen_by_the_jerk_alone():
     signals = noise(n=129)
     with_it, without = features(signals), features(signals[..., :128])
-    differ = {name for name, hit in zip(FEATURE_NAMES, (with_it != without).any(0), strict=True) if hit}
+    differ = {
+        name for name, hit in zip(FEATURE_NAMES, (with_it != without).any(0), strict=True) if hit
+    }
     assert differ
     assert all("Jerk" in name for name in differ)
 
@@ -81,7 +83,9 @@ def test_statistics_agree_with_plain_definitions():
     levels = np.round(np.clip(x, 0, 1) * 255).astype(int)
     shares = [np.unique(row, return_counts=True)[1] / 128 for row in levels]
     np.testing.assert_allclose(stat.grey_entropy(x), [-(p * np.log2(p)).sum() for p in shares])
-    np.testing.assert_allclose(stat.correlations(x[None], ((0, 1), (2, 4)))[0], np.corrcoef(x)[[0, 2], [1, 4]])
+    np.testing.assert_allclose(
+        stat.correlations(x[None], ((0, 1), (2, 4)))[0], np.corrcoef(x)[[0, 2], [1, 4]]
+    )
     with pytest.raises(ValueError, match="multiple of 4"):
         stat.interquartile_range(x[:, :50])
 
@@ -141,7 +145,9 @@ def filtered_gravity(total, body):
     a unit in the seventh digit of 1 g.
     """
     b, a = scipy.signal.butter(3, 0.3, fs=50)
-    states = np.stack([scipy.signal.lfilter(b, a, np.zeros(128), zi=state)[0] for state in np.eye(3)], axis=1)
+    states = np.stack(
+        [scipy.signal.lfilter(b, a, np.zeros(128), zi=state)[0] for state in np.eye(3)], axis=1
+    )
     basis, _ = np.linalg.qr(states)
     driven = scipy.signal.lfilter(b, a, total)
     gravity = driven + ((total - body - driven) @ basis) @ basis.T
@@ -169,7 +175,9 @@ def published_error(signals, columns):
     ours = features(signals)
     column = np.arange(ours.shape[1])
     low, high = ours.argmin(0), ours.argmax(0)
-    slope = (columns[high, column] - columns[low, column]) / (ours[high, column] - ours[low, column])
+    slope = (columns[high, column] - columns[low, column]) / (
+        ours[high, column] - ours[low, column]
+    )
     return np.abs(columns[low, column] + slope * (ours - ours[low, column]) - columns).max(0)
 
 

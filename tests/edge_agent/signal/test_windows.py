@@ -35,7 +35,11 @@ def test_one_sample_touches_at_most_unit_records_windows(margin):
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 799), st.sampled_from(["nan", "saturated", "lost", "rotation"]), st.sampled_from([0, 20]))
+@given(
+    st.integers(0, 799),
+    st.sampled_from(["nan", "saturated", "lost", "rotation"]),
+    st.sampled_from([0, 20]),
+)
 def test_no_fault_of_one_sample_reaches_further(i, fault, margin):
     times, acc, gyro = recording(16)
     before = signals_of(run(times, acc, gyro, margin=margin)[0])
@@ -57,7 +61,9 @@ def test_no_fault_of_one_sample_reaches_further(i, fault, margin):
     st.sampled_from(["nan", "saturated", "other", "as before"]),
     st.booleans(),
 )
-def test_a_changed_reading_reaches_no_further_whatever_the_clock_does(pieces, apart, place, change, turning):
+def test_a_changed_reading_reaches_no_further_whatever_the_clock_does(
+    pieces, apart, place, change, turning
+):
     """Pieces of a recording in any order: clocks that jump, go back and repeat, of both sensors together or apart."""
     times, acc, gyro = recording(20)
     rows = np.concatenate([np.arange(low, min(low + size, 1000)) for low, size in pieces])
@@ -78,7 +84,12 @@ def test_a_changed_reading_reaches_no_further_whatever_the_clock_does(pieces, ap
 
     before, refused = windows(acc[rows])
     changed = acc[rows]
-    changed[i] = {"nan": np.nan, "saturated": 2.0, "other": -changed[i], "as before": changed[max(i - 1, 0)]}[change]
+    changed[i] = {
+        "nan": np.nan,
+        "saturated": 2.0,
+        "other": -changed[i],
+        "as before": changed[max(i - 1, 0)],
+    }[change]
     after, refused_too = windows(changed)
     assert refused == refused_too
     assert sum(before.get(k) != after.get(k) for k in before | after) <= unit_records()
@@ -95,7 +106,11 @@ def test_the_same_moment_again_is_refused_whatever_it_says():
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.integers(1, 300), min_size=1, max_size=30), st.sampled_from([0, 20]), st.integers(0, 3))
+@given(
+    st.lists(st.integers(1, 300), min_size=1, max_size=30),
+    st.sampled_from([0, 20]),
+    st.integers(0, 3),
+)
 def test_any_chunking_gives_the_same_windows_and_features(sizes, margin, trouble):
     times, acc, gyro = recording(25, seed=trouble)
     if trouble:  # a lost stretch, a clock set back, a repeated sample
@@ -111,7 +126,9 @@ def test_any_chunking_gives_the_same_windows_and_features(sizes, margin, trouble
     assert len(found) == len(signals_of(found)) > 5
     assert (windower.dropped, windower.refused) == (reference.dropped, reference.refused)
     one_by_one = [features(window.signals[None]) for window in found]
-    np.testing.assert_array_equal(np.concatenate(one_by_one), features(np.stack([w.signals for w in whole])))
+    np.testing.assert_array_equal(
+        np.concatenate(one_by_one), features(np.stack([w.signals for w in whole]))
+    )
 
 
 def test_windows_align_to_absolute_time_wherever_a_device_starts():

@@ -110,7 +110,10 @@ def test_sensors_with_clocks_of_their_own_make_the_same_windows():
 
 @settings(max_examples=150, deadline=None)
 @given(
-    st.integers(300, 460) | st.sampled_from([321, 385, 449]), st.integers(2, 500), st.booleans(), st.integers(1, 200)
+    st.integers(300, 460) | st.sampled_from([321, 385, 449]),
+    st.integers(2, 500),
+    st.booleans(),
+    st.integers(1, 200),
 )
 def test_no_window_joins_what_was_before_and_after_a_clock_was_set_back(step, back, apart, size):
     times, acc, gyro = recording(25, jitter=0.003)

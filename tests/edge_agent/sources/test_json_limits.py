@@ -35,10 +35,14 @@ def test_records_with_many_nested_values_are_taken():
     assert found["sensor.values.9999"] == 9999
 
 
-def test_a_line_with_too_long_paths_is_counted_and_costs_itself_alone(tmp_path, caplog, monkeypatch):
+def test_a_line_with_too_long_paths_is_counted_and_costs_itself_alone(
+    tmp_path, caplog, monkeypatch
+):
     monkeypatch.setattr(jsonl, "LONGEST_PATHS", 1000)
     path = tmp_path / "deep.jsonl"
-    path.write_text("".join(json.dumps(one) + "\n" for one in ({"a": 1}, {"k" * 100: [0] * 50}, {"a": [2]})))
+    path.write_text(
+        "".join(json.dumps(one) + "\n" for one in ({"a": 1}, {"k" * 100: [0] * 50}, {"a": [2]}))
+    )
     source = open_source(f"jsonl:{path}", Options())
     source.resume(START)
     assert [dict(record.x) for record in drain(source)] == [{"a": 1}, {}, {"a.0": 2}]
@@ -53,6 +57,10 @@ def test_a_message_that_is_too_long_is_not_parsed_and_keeps_its_place(caplog, mo
     source.resume(START)
     for what in ({"t": 1}, {"t": "x" * 100}, {"t": 3}):
         source._take(message(what))
-    assert [(r.position.ordinal, dict(r.x)) for r in source.poll(10)] == [(0, {"t": 1}), (1, {}), (2, {"t": 3})]
+    assert [(r.position.ordinal, dict(r.x)) for r in source.poll(10)] == [
+        (0, {"t": 1}),
+        (1, {}),
+        (2, {"t": 3}),
+    ]
     assert "1 readings not used" in caplog.text
     assert "the last one has 109 bytes" in caplog.text

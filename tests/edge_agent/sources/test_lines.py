@@ -33,7 +33,10 @@ def contents(source):
 
 def between(one, other):
     """What two lists have between what is the same at their beginnings and at their ends."""
-    start = next((k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
+    start = next(
+        (k for k, (a, b) in enumerate(zip(one, other, strict=False)) if a != b),
+        min(len(one), len(other)),
+    )
     one, other = one[start:], other[start:]
     while one and other and one[-1] == other[-1]:
         one, other = one[:-1], other[:-1]
@@ -48,7 +51,9 @@ DAMAGE = st.integers(0, 255) | st.sampled_from(list(b'",;\r\n\0 -e.'))
 @given(place=st.integers(0, 10_000), byte=DAMAGE)
 def test_a_damaged_byte_costs_its_own_row_alone(tmp_path_factory, kind, place, byte):
     folder = tmp_path_factory.mktemp("damage")
-    path = write(folder, kind, [[k, k * 0.5, f'"class" {k % 3}' if k % 2 else "plain"] for k in range(30)])
+    path = write(
+        folder, kind, [[k, k * 0.5, f'"class" {k % 3}' if k % 2 else "plain"] for k in range(30)]
+    )
     raw = bytearray(path.read_bytes())
     whole = contents(open_source(f"{kind}:{path}", Options()))
     header = raw.index(b"\n") + 1 if kind == "csv" else 0
@@ -60,7 +65,9 @@ def test_a_damaged_byte_costs_its_own_row_alone(tmp_path_factory, kind, place, b
     assert len(instead) <= 1 + (byte == 10)
 
 
-def test_a_stray_quote_costs_its_own_row_alone_also_in_a_file_that_grows_and_after_a_restart(tmp_path, caplog):
+def test_a_stray_quote_costs_its_own_row_alone_also_in_a_file_that_grows_and_after_a_restart(
+    tmp_path, caplog
+):
     rows = [f"{k},{k}.5,x" for k in range(40)]
     rows[7], rows[20], rows[30] = '"7,7.5,x', '2"0,20.5,"x', "30,3\r0.5,x"
     text = "\n".join(["a,b,y", *rows, ""]).encode()
@@ -89,7 +96,10 @@ def test_a_stray_quote_costs_its_own_row_alone_also_in_a_file_that_grows_and_aft
 def test_texts_with_line_breaks_are_legal_and_not_read_and_the_log_says_so(tmp_path, caplog):
     path = put(tmp_path / "a.csv", b'a,b,y\n1,2,x\n3,"two\nlines",x\n5,6,"x, y"\n')
     found = contents(open_source(f"csv:{path}", Options()))
-    assert [values for values in found if values] == [{"a": "1", "b": "2", "y": "x"}, {"a": "5", "b": "6", "y": "x, y"}]
+    assert [values for values in found if values] == [
+        {"a": "1", "b": "2", "y": "x"},
+        {"a": "5", "b": "6", "y": "x, y"},
+    ]
     assert "texts with line breaks cannot be read" in caplog.text
     assert "another number of fields" in caplog.text
 
@@ -111,8 +121,12 @@ def test_a_last_line_that_was_not_complete_is_one_record_all_the_same(tmp_path):
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @settings(max_examples=200, deadline=None)
-@given(cuts=st.lists(st.integers(0, 200), min_size=1, max_size=4).map(sorted), stop=st.integers(0, 12))
-def test_wherever_a_first_run_ended_a_following_one_takes_whole_lines_and_each_once(tmp_path_factory, kind, cuts, stop):
+@given(
+    cuts=st.lists(st.integers(0, 200), min_size=1, max_size=4).map(sorted), stop=st.integers(0, 12)
+)
+def test_wherever_a_first_run_ended_a_following_one_takes_whole_lines_and_each_once(
+    tmp_path_factory, kind, cuts, stop
+):
     """The first run takes half a line at the end of the file for a record: its rest, whenever it comes, is none."""
     folder = tmp_path_factory.mktemp("torn")
     text = write(folder, kind, [[10 + k, f"{k}.75", "x"] for k in range(12)]).read_bytes()
@@ -137,7 +151,9 @@ def test_wherever_a_first_run_ended_a_following_one_takes_whole_lines_and_each_o
 
 
 @pytest.mark.parametrize("how", ["replaced", "deleted", "cut off", "led elsewhere"])
-def test_a_followed_file_that_loses_its_place_is_said_once_and_nothing_is_made_up(tmp_path, how, caplog):
+def test_a_followed_file_that_loses_its_place_is_said_once_and_nothing_is_made_up(
+    tmp_path, how, caplog
+):
     path = write(tmp_path, "csv", [[k, 0.5, "x"] for k in range(9)])
     link = tmp_path / "link.csv"
     link.symlink_to(path)
@@ -167,7 +183,9 @@ def test_a_followed_file_that_loses_its_place_is_said_once_and_nothing_is_made_u
 
 @pytest.mark.parametrize("kind", ["csv", "jsonl"])
 @pytest.mark.parametrize("follow", [False, True])
-def test_a_line_that_is_too_long_is_skipped_with_little_memory(tmp_path, kind, follow, monkeypatch, caplog):
+def test_a_line_that_is_too_long_is_skipped_with_little_memory(
+    tmp_path, kind, follow, monkeypatch, caplog
+):
     monkeypatch.setattr(lines, "LONGEST", 65536)
     path = write(tmp_path, kind, [[k, 0.0, "a"] for k in range(9)])
     good = path.read_bytes().splitlines(keepends=True)
@@ -218,10 +236,14 @@ def test_without_a_header_nobody_knows_the_columns(tmp_path, header, reason):
 def test_a_time_column_that_is_not_there_is_refused_or_said(tmp_path, caplog):
     path = write(tmp_path, "csv", [[1, 2, "x"]])
     source = open_source(f"csv:{path}", Options(time_column="when"))
-    with pytest.raises(SourceError, match=r"--time-column when: .* has no such column, but 'a, b, y'"):
+    with pytest.raises(
+        SourceError, match=r"--time-column when: .* has no such column, but 'a, b, y'"
+    ):
         source.resume(START)
     source.close()
-    path = write(tmp_path, "jsonl", [[1, 2, "x"], [3, 4, "x"]])  # whose lines need not have the same names
+    path = write(
+        tmp_path, "jsonl", [[1, 2, "x"], [3, 4, "x"]]
+    )  # whose lines need not have the same names
     assert len(contents(open_source(f"jsonl:{path}", Options(time_column="when")))) == 2
     assert caplog.text.count("has no time under 'when'") == 1
 

@@ -22,7 +22,15 @@ from edge_agent.sources.base import START, Options, Position
 from edge_agent.sources.paced import Paced
 from fsir.wire.decode import decode
 from tests.edge_agent.aggregators import TinyAggregator
-from tests.edge_agent.motion import BEGIN, FIRST, OPTIONS, raw_task, read, recording, write_recording
+from tests.edge_agent.motion import (
+    BEGIN,
+    FIRST,
+    OPTIONS,
+    raw_task,
+    read,
+    recording,
+    write_recording,
+)
 from tests.edge_agent.processes import DEVICE, command, end, ledger, wait_for_line
 
 
@@ -38,10 +46,14 @@ def test_windows_become_records_with_scaled_features_times_and_labels(tmp_path):
     windows = Windower(acc_range=8.0, gyro_range=35.0).push(times, acc, gyro)
     assert [record.position.ordinal for record in records] == [window.index for window in windows]
     rows = scale(features(np.stack([window.signals for window in windows])))
-    np.testing.assert_array_equal([[record.x[name] for name in FEATURE_NAMES] for record in records], rows)
+    np.testing.assert_array_equal(
+        [[record.x[name] for name in FEATURE_NAMES] for record in records], rows
+    )
     for record in records:
         start, stop = record.span
-        assert (start, stop) == pytest.approx((record.position.ordinal * 1.28, record.position.ordinal * 1.28 + 2.56))
+        assert (start, stop) == pytest.approx(
+            (record.position.ordinal * 1.28, record.position.ordinal * 1.28 + 2.56)
+        )
         expected = "walking" if stop <= BEGIN + 6 else "standing" if start >= BEGIN + 6 else None
         assert record.y == expected
     assert {record.y for record in records} == {"walking", "standing", None}
@@ -57,7 +69,9 @@ def trouble(kind):
         order = np.r_[0:300, 340:600, 597:600, 600:900, 620:625, 900:2000]
         order = np.sort(np.r_[np.arange(len(order)), np.arange(0, len(order), 3)])
         order = np.r_[0:300, 340:600, 597:600, 600:900, 620:625, 900:2000][order]
-    elif kind == 2:  # a stretch is there twice, the clock goes back into what is open, and far ahead
+    elif (
+        kind == 2
+    ):  # a stretch is there twice, the clock goes back into what is open, and far ahead
         order = np.r_[0:800, 400:800, 800:1000, 960:1300, 1300:1301, 1270:2000]
         times[1700:1750] += 3600.0
     elif kind == 3:  # readings that are none, and a clock that went back for good
@@ -190,7 +204,10 @@ def test_times_may_be_iso_and_relative(tmp_path):
     path = write_recording(tmp_path / "iso.csv", times, acc, gyro)
     head, *lines = path.read_text().splitlines()
     moments = np.datetime64("1970-01-01T00:00:00") + np.round(times * 1e6).astype("timedelta64[us]")
-    rows = [f"{moment}+00:00,{line.partition(',')[2]}" for moment, line in zip(moments, lines, strict=True)]
+    rows = [
+        f"{moment}+00:00,{line.partition(',')[2]}"
+        for moment, line in zip(moments, lines, strict=True)
+    ]
     path.write_text("\n".join([head, *rows]))
     iso, _ = read(path)
     assert [record.position.ordinal for record in iso] == [0, 1, 2, 3, 4]
@@ -221,7 +238,10 @@ def test_another_file_under_the_same_name_is_refused(tmp_path):
     [
         (Options(gyro_range=35.0), "--acc-range"),
         (Options(acc_range=8.0), "--gyro-range"),
-        (Options(acc_range=-1.0, gyro_range=35.0), "--acc-range -1: a full scale is finite and above 0"),
+        (
+            Options(acc_range=-1.0, gyro_range=35.0),
+            "--acc-range -1: a full scale is finite and above 0",
+        ),
         (OPTIONS, "no column gyro_z in the header"),
     ],
 )
@@ -248,7 +268,9 @@ def test_the_agent_reports_the_windows_of_a_recording_once(mosquitto_url, tmp_pa
     with TinyAggregator(mosquitto_url, of) as server:
         slow = ("--time-column", "time", "--speed", "20")
         first = subprocess.Popen(
-            command(mosquitto_url, f"signals:{path}", tmp_path, *ranges, *slow), stderr=subprocess.PIPE, text=True
+            command(mosquitto_url, f"signals:{path}", tmp_path, *ranges, *slow),
+            stderr=subprocess.PIPE,
+            text=True,
         )
         try:
             wait_for_line(first, "first record learned")

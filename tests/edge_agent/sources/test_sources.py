@@ -82,7 +82,11 @@ def test_following_a_file_that_grows_never_takes_half_a_line(tmp_path, kind):
 
 
 @settings(max_examples=50, deadline=None)
-@given(st.lists(st.lists(st.text(alphabet='ab",;\té ', max_size=6), min_size=2, max_size=2), max_size=12))
+@given(
+    st.lists(
+        st.lists(st.text(alphabet='ab",;\té ', max_size=6), min_size=2, max_size=2), max_size=12
+    )
+)
 def test_csv_agrees_with_the_standard_library(tmp_path_factory, rows):
     text = io.StringIO()
     table = csv.writer(text)
@@ -111,7 +115,17 @@ def test_json_in_depth():
     assert values_of('{"a": {"b": {"c": 1}}, "d": [5, {"e": 6}], "f": "x"}') == {
         "a.b.c": 1, "d.0": 5, "d.1.e": 6, "f": "x",
     }  # fmt: skip
-    for nonsense in ("", "[1, 2]", "{", "3", "null", b"\xff\xfe", "[" * 100_000, '{"a": ' * 50_000, "1" * 10_000):
+    for nonsense in (
+        "",
+        "[1, 2]",
+        "{",
+        "3",
+        "null",
+        b"\xff\xfe",
+        "[" * 100_000,
+        '{"a": ' * 50_000,
+        "1" * 10_000,
+    ):
         assert values_of(nonsense) == {}
 
 
@@ -154,14 +168,18 @@ def test_standard_input_skips_a_line_that_is_too_long(monkeypatch, caplog):
 
 
 def message(payload, retain=False, dup=False, about="home/kitchen"):
-    return SimpleNamespace(topic=about, payload=json.dumps(payload).encode(), retain=retain, dup=dup)
+    return SimpleNamespace(
+        topic=about, payload=json.dumps(payload).encode(), retain=retain, dup=dup
+    )
 
 
 @pytest.fixture
 def sensor():
     def make(**options):
         source = SensorTopic("home/+", Options(broker=Broker("127.0.0.1", 9), **options))
-        source._connection.step = lambda now: None  # nobody listens there; messages are handed over directly
+        source._connection.step = lambda now: (
+            None
+        )  # nobody listens there; messages are handed over directly
         return source
 
     return make
@@ -170,7 +188,12 @@ def sensor():
 def test_sensor_messages_that_are_retained_or_repeated_are_ignored(sensor):
     source = sensor()
     source.resume(Position(9))
-    for what in (message({"t": 1}), message({"t": 2}, retain=True), message({"t": 3}, dup=True), message({"t": 4})):
+    for what in (
+        message({"t": 1}),
+        message({"t": 2}, retain=True),
+        message({"t": 3}, dup=True),
+        message({"t": 4}),
+    ):
         source._take(what)
     assert [(r.position.ordinal, r.x["t"]) for r in source.poll(10)] == [(10, 1), (11, 4)]
 
@@ -184,7 +207,9 @@ def test_a_reading_with_an_identity_counts_once_also_after_a_restart(sensor):
     found = source.poll(10)
     assert [r.x["meta.seq"] for r in found] == [1, 2, 3, 1]
     again = sensor(record_id="meta.seq")
-    again.resume(Position(found[-1].position.ordinal, json.loads(json.dumps(found[-1].position.cursor))))
+    again.resume(
+        Position(found[-1].position.ordinal, json.loads(json.dumps(found[-1].position.cursor)))
+    )
     for seq in (3, 4):
         again._take(message({"meta": {"seq": seq}}))
     assert [(r.position.ordinal, r.x["meta.seq"]) for r in again.poll(10)] == [(4, 4)]

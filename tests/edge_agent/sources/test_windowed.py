@@ -78,7 +78,12 @@ def test_any_chunking_gives_the_same_records(sizes, limit):
 
 @settings(max_examples=25, deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(0, 900), st.integers(1, 600), st.sampled_from([0.0, 0.0, 3600.0, -5.0])), max_size=8)
+    st.lists(
+        st.tuples(
+            st.integers(0, 900), st.integers(1, 600), st.sampled_from([0.0, 0.0, 3600.0, -5.0])
+        ),
+        max_size=8,
+    )
 )
 def test_no_window_twice_whatever_happens_to_process_and_clock(events):
     """Pieces of one recording in any order, with clocks that jump, and a restart between any two of them."""
@@ -104,7 +109,9 @@ def test_a_restarted_sensor_goes_on_with_samples_that_no_record_has_seen():
     first = give(live(), times[:700], acc[:700], gyro[:700])
     again = live(first[-1].position)
     rest = give(again, times, acc, gyro)
-    assert ordinals(rest)[0] == ordinals(first)[-1] + 2  # the window in between shares samples with the last one
+    assert (
+        ordinals(rest)[0] == ordinals(first)[-1] + 2
+    )  # the window in between shares samples with the last one
     assert rest[0].span[0] == first[-1].span[1]
     assert any("older than the last window" in kind for kind in again.tally.counts)
 
@@ -160,17 +167,32 @@ def test_losses_are_said_at_powers_of_two(caplog):
     tally.add("small", 2)
     tally.add("none", 0)
     tally.add("many", 5)
-    assert [int(record.args[1]) for record in caplog.records if record.args[2] == "losses"] == [1, 2, 4, 8, 16, 32, 64]
+    assert [int(record.args[1]) for record in caplog.records if record.args[2] == "losses"] == [
+        1,
+        2,
+        4,
+        8,
+        16,
+        32,
+        64,
+    ]
     assert [int(record.args[1]) for record in caplog.records if record.args[2] == "many"] == [5]
     assert tally.counts == {"losses": 100, "small": 2, "many": 5}
     assert not [record for record in caplog.records if record.args[2] == "none"]
-    assert all(record.levelno == logging.INFO for record in caplog.records if record.args[2] == "small")
+    assert all(
+        record.levelno == logging.INFO for record in caplog.records if record.args[2] == "small"
+    )
 
 
 def test_a_source_waits_for_its_reader_and_hands_out_what_is_there_first():
     source = live()
     assert source._reader.started
-    assert (source.fileno(), source.delay(), source.ended, source.replayable) == (7, 0.5, False, False)
+    assert (source.fileno(), source.delay(), source.ended, source.replayable) == (
+        7,
+        0.5,
+        False,
+        False,
+    )
     source._reader.queue.append(Samples(*recording(12)))
     assert len(source.poll(2)) == 2
     assert (source.fileno(), source.delay()) == (None, 0.0)
@@ -183,7 +205,10 @@ def test_sensors_with_clocks_of_their_own_make_the_same_records():
     source = live()
     for low in range(0, len(times), 40):
         part = slice(low, low + 40)
-        source._reader.queue += [Samples(times[part], acc[part]), Samples(times[part], gyro=gyro[part])]
+        source._reader.queue += [
+            Samples(times[part], acc[part]),
+            Samples(times[part], gyro=gyro[part]),
+        ]
     found = source.poll(16)
     assert [replace(record, span=None) for record in found] == [
         replace(record, span=None) for record in give(live(), times, acc, gyro)

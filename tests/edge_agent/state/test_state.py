@@ -108,7 +108,9 @@ def test_a_damaged_state_is_called_that_and_no_full_disk(tmp_path):
     State(tmp_path, DEVICE).close()
     whole = (tmp_path / FILE).read_bytes()
     (tmp_path / FILE).write_bytes(whole[:5000])
-    with pytest.raises(StateError, match="damaged, and the ledger with it: go on with a new directory") as caught:
+    with pytest.raises(
+        StateError, match="damaged, and the ledger with it: go on with a new directory"
+    ) as caught:
         State(tmp_path, None, read_only=True)
     assert "Make room" not in str(caught.value)
 
@@ -179,11 +181,15 @@ def test_unpinning_needs_an_empty_outbox_and_the_ledger_remembers():
         agent.state.forget("test", unpin=True)
     agent.receive(*receipt(plain, sent))
     agent.state.forget("test", unpin=True)
-    assert simulated(plain, state=agent.state).phase is Phase.SERVING, "the same task has been reported already"
+    assert simulated(plain, state=agent.state).phase is Phase.SERVING, (
+        "the same task has been reported already"
+    )
     agent.state.forget("test", unpin=True)
     greedy = simulated(task(privacy={"epsilon": 1.9}), state=agent.state)
     greedy.learn_many(*data(plain, 100))
-    assert "spent" in simulated(task(name="third", privacy={"epsilon": 1.9}), state=agent.state).reason
+    assert (
+        "spent" in simulated(task(name="third", privacy={"epsilon": 1.9}), state=agent.state).reason
+    )
 
 
 def test_another_source_in_the_middle_of_a_task_is_refused(tmp_path):

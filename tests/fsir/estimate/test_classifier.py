@@ -35,12 +35,19 @@ def released(chosen: Task, X: np.ndarray, y: np.ndarray, devices: int = 1) -> To
     for k in range(devices):
         moments = Moments(chosen, totals.stage)
         moments.learn_many(X[k::devices], y[k::devices])
-        totals.add(release(moments, SeededNoise(1, str(k)) if chosen.privacy.mechanism != "none" else SeededNoise(0)))
+        totals.add(
+            release(
+                moments,
+                SeededNoise(1, str(k)) if chosen.privacy.mechanism != "none" else SeededNoise(0),
+            )
+        )
     return totals
 
 
 def test_without_noise_it_is_linear_discriminant_analysis():
-    plain = task(4, clip={"truncate": 32.0, "norm": 64.0}, privacy={"mechanism": "none"}, dimension=2)
+    plain = task(
+        4, clip={"truncate": 32.0, "norm": 64.0}, privacy={"mechanism": "none"}, dimension=2
+    )
     X, y = labelled(3000, 1)
     new, _ = labelled(500, 2)
     labels, confidence = Projector(plain, estimate(plain, released(plain, X, y))).classify(new)
@@ -50,19 +57,27 @@ def test_without_noise_it_is_linear_discriminant_analysis():
 
 
 def test_centroids_are_the_projected_class_means():
-    plain = task(4, clip={"truncate": 32.0, "norm": 64.0}, privacy={"mechanism": "none"}, dimension=2)
+    plain = task(
+        4, clip={"truncate": 32.0, "norm": 64.0}, privacy={"mechanism": "none"}, dimension=2
+    )
     X, y = labelled(900, 3)
     subspace = estimate(plain, released(plain, X, y))
     means = np.stack([X[y == label].mean(axis=0) for label in CLASSES])
-    np.testing.assert_allclose(subspace.classifier.centroids, Projector(plain, subspace).project(means), atol=1e-9)
+    np.testing.assert_allclose(
+        subspace.classifier.centroids, Projector(plain, subspace).project(means), atol=1e-9
+    )
 
 
 def test_a_class_that_nobody_has_seen_breaks_nothing():
     for mechanism in ("none", "gaussian"):
-        chosen = task(4, clip={"truncate": 4.0, "norm": 4.0}, privacy={"mechanism": mechanism, "epsilon": 4.0})
+        chosen = task(
+            4, clip={"truncate": 4.0, "norm": 4.0}, privacy={"mechanism": mechanism, "epsilon": 4.0}
+        )
         X, y = labelled(2000, 4)
         X, y = X[y != "c"], y[y != "c"]
-        labels, _ = Projector(chosen, subspace := estimate(chosen, released(chosen, X, y, 4))).classify(X)
+        labels, _ = Projector(
+            chosen, subspace := estimate(chosen, released(chosen, X, y, 4))
+        ).classify(X)
         assert np.isfinite(subspace.classifier.weights).all()
         assert np.mean(np.array(labels) == y) > 0.75
 
@@ -95,7 +110,8 @@ def test_unseen_people_are_recognised_at_epsilon_1(people):
     population, centre = people
     chosen = har_task(population, centre)
     found = [
-        accuracy(chosen, without_network(chosen, population.devices, seed), population.unseen) for seed in range(3)
+        accuracy(chosen, without_network(chosen, population.devices, seed), population.unseen)
+        for seed in range(3)
     ]
     assert np.mean(found) >= 0.99
     assert min(found) >= 0.97
@@ -108,7 +124,12 @@ def test_trimming_costs_nothing_among_people_who_do_not_lie(people):
     population, centre = people
     chosen = har_task(population, centre)
     means = [
-        np.mean([accuracy(t, without_network(t, population.devices, seed), population.unseen) for seed in range(4)])
+        np.mean(
+            [
+                accuracy(t, without_network(t, population.devices, seed), population.unseen)
+                for seed in range(4)
+            ]
+        )
         for t in (chosen, replace(chosen, aggregation="trimmed"))
     ]
     print(f"sum {means[0]:.4f} trimmed {means[1]:.4f}")
@@ -123,8 +144,11 @@ def test_unseen_people_over_20_seeds(people, unit, delta):
     population, centre = people
     chosen = har_task(population, centre, unit_records=unit, delta=delta)
     found = [
-        accuracy(chosen, without_network(chosen, population.devices, seed), population.unseen) for seed in range(20)
+        accuracy(chosen, without_network(chosen, population.devices, seed), population.unseen)
+        for seed in range(20)
     ]
-    print(f"unit {unit} delta {delta:.1e} n {chosen.report.records}: mean {np.mean(found):.4f} worst {min(found):.4f}")
+    print(
+        f"unit {unit} delta {delta:.1e} n {chosen.report.records}: mean {np.mean(found):.4f} worst {min(found):.4f}"
+    )
     assert np.mean(found) >= 0.99
     assert min(found) >= 0.97

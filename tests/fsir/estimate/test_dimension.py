@@ -38,7 +38,9 @@ def test_a_response_that_has_nothing_to_do_with_the_features_gives_no_direction(
     ratios, counted = [], 0
     for _ in range(count):
         moments = Moments(task, stage)
-        rows = moments.quantiser.truncated(rng.standard_normal((n * K, P)) + offset * (np.arange(P) < 5))
+        rows = moments.quantiser.truncated(
+            rng.standard_normal((n * K, P)) + offset * (np.arange(P) < 5)
+        )
         moments.add_quantised(rows, rng.integers(0, stage.slices, n * K))
         exact = ExactMoments(n * K, moments.sums(), moments.counts(), moments.second())
         m = merged(merged_release(stage, exact, K, rng))
@@ -46,7 +48,9 @@ def test_a_response_that_has_nothing_to_do_with_the_features_gives_no_direction(
         counted += count_directions(values, P, stage.slices - 1, n * K) > 0
         ratios.append(values[0] / noise_level(P, stage.slices - 1, n * K))
     assert counted <= 5
-    assert np.mean(ratios) == pytest.approx(0.84, abs=0.03)  # of white noise the mean is 0.84 of the 95% quantile
+    assert np.mean(ratios) == pytest.approx(
+        0.84, abs=0.03
+    )  # of white noise the mean is 0.84 of the 95% quantile
 
 
 def test_auto_takes_what_stands_out_and_at_least_one():

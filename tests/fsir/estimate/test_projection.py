@@ -13,14 +13,24 @@ from fsir.wire.messages import Classifier, Subspace
 from tests.fsir.tasks import task
 
 BASIS = np.array([[1.0, 0.5], [-2.0, 0.25]])
-TASK = task(3, features={"centre": [1.0, 2.0, 3.0], "scale": [1.0, 2.0, 4.0]}, clip={"truncate": 2.0, "norm": 1.5})
-CLASSIFIER = Classifier(("a", "b", "c"), np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.zeros(3), np.zeros((3, 2)))
-SUBSPACE = Subspace(TASK.digest, 1, ("x2", "x0"), BASIS, np.ones(2), 0.1, 0.1, 3, 300, classifier=CLASSIFIER)
+TASK = task(
+    3,
+    features={"centre": [1.0, 2.0, 3.0], "scale": [1.0, 2.0, 4.0]},
+    clip={"truncate": 2.0, "norm": 1.5},
+)
+CLASSIFIER = Classifier(
+    ("a", "b", "c"), np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.zeros(3), np.zeros((3, 2))
+)
+SUBSPACE = Subspace(
+    TASK.digest, 1, ("x2", "x0"), BASIS, np.ones(2), 0.1, 0.1, 3, 300, classifier=CLASSIFIER
+)
 
 
 def test_records_are_standardised_in_the_order_of_the_subspace():
     X = np.array([[7.0, 2.0], [3.0, 1.0]])  # x2, x0
-    np.testing.assert_allclose(Projector(TASK, SUBSPACE).project(X), [BASIS.T @ [1.0, 1.0], [0.0, 0.0]])
+    np.testing.assert_allclose(
+        Projector(TASK, SUBSPACE).project(X), [BASIS.T @ [1.0, 1.0], [0.0, 0.0]]
+    )
 
 
 def test_a_record_is_classified_as_the_clipped_record_it_would_have_been():
@@ -37,10 +47,14 @@ def test_confidence_is_the_probability_of_the_named_class():
     assert set(labels) <= {"a", "b", "c"}
     assert ((confidence >= 1 / 3) & (confidence <= 1.0)).all()
     sure, unsure = np.array([[3.0, -5.0]]), np.array([[3.0, 1.0]])
-    assert Projector(TASK, SUBSPACE).classify(sure)[1] > Projector(TASK, SUBSPACE).classify(unsure)[1]
+    assert (
+        Projector(TASK, SUBSPACE).classify(sure)[1] > Projector(TASK, SUBSPACE).classify(unsure)[1]
+    )
 
 
-@pytest.mark.parametrize("X", [np.zeros((2, 3)), np.zeros(2), np.array([[np.nan, 0.0]]), np.array([[np.inf, 0.0]])])
+@pytest.mark.parametrize(
+    "X", [np.zeros((2, 3)), np.zeros(2), np.array([[np.nan, 0.0]]), np.array([[np.inf, 0.0]])]
+)
 def test_rows_that_are_no_records_are_refused(X):
     with pytest.raises(RecordError):
         Projector(TASK, SUBSPACE).project(X)

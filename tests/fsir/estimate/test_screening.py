@@ -39,7 +39,11 @@ def test_ccmd_is_the_largest_distance_of_slice_means_from_the_overall_mean(seed)
     x, slices = rng.normal(size=(40, 3)), rng.integers(0, 4, 40)
     found = screening.conditional_differences(*sums_of(x, slices, 5), 40)
     for h in range(5):
-        expected = np.abs(x[slices == h].mean(axis=0) - x.mean(axis=0)) if (slices == h).any() else np.zeros(3)
+        expected = (
+            np.abs(x[slices == h].mean(axis=0) - x.mean(axis=0))
+            if (slices == h).any()
+            else np.zeros(3)
+        )
         assert found[:, h] == pytest.approx(expected, abs=1e-12)
 
 
@@ -65,7 +69,8 @@ def test_private_votes_come_from_noisy_sums_and_still_find_a_strong_feature():
     found = screened(6, method="votes", threshold=0.5)
     moments = signal(found, 20_000, 1.0)
     votes = [
-        screening.private_votes(release(moments, SeededNoise(seed)), Totals(moments.stage), 0.5) for seed in range(5)
+        screening.private_votes(release(moments, SeededNoise(seed)), Totals(moments.stage), 0.5)
+        for seed in range(5)
     ]
     assert all(vote.shape == (6, 3) for vote in votes)
     tally = sum(vote.sum(axis=1) for vote in votes)
@@ -76,7 +81,9 @@ def test_private_votes_depend_on_the_noise_where_data_are_few():
     found = screened(6, method="votes", threshold=0.5)
     moments = signal(found, 60, 1.0)
     votes = {
-        screening.private_votes(release(moments, SeededNoise(seed)), Totals(moments.stage), 0.5).tobytes()
+        screening.private_votes(
+            release(moments, SeededNoise(seed)), Totals(moments.stage), 0.5
+        ).tobytes()
         for seed in range(20)
     }
     assert len(votes) > 5
@@ -116,16 +123,22 @@ def test_nothing_is_significant_where_nothing_matters():
 
 
 def test_the_limit_keeps_the_strongest():
-    bare = task(8, privacy={"mechanism": "none"}, screening={"final_norm": 1.0, "limit": 3, "keep": 8})
+    bare = task(
+        8, privacy={"mechanism": "none"}, screening={"final_norm": 1.0, "limit": 3, "keep": 8}
+    )
     totals = Totals(first_stage(bare))
     moments = signal(bare, 2_000, 1.0)
     totals.add(release(moments, SeededNoise(0)))
     strength = np.linalg.norm(screening.slice_matrix(totals), axis=1)
-    assert screening.select(bare.screening, totals) == tuple(sorted(np.argsort(-strength)[:3].tolist()))
+    assert screening.select(bare.screening, totals) == tuple(
+        sorted(np.argsort(-strength)[:3].tolist())
+    )
 
 
 def test_selection_per_slice_takes_the_best_of_each():
-    bare = task(4, privacy={"mechanism": "none"}, screening={"final_norm": 1.0, "limit": 4, "keep": 1})
+    bare = task(
+        4, privacy={"mechanism": "none"}, screening={"final_norm": 1.0, "limit": 4, "keep": 1}
+    )
     totals = Totals(first_stage(bare))
     totals.n, totals.devices = 100, 1
     M = np.array([[5.0, -5.0, 0.0], [0.0, 4.0, -4.0], [0.1, 0.1, -0.2], [0.0, 0.0, 0.0]])

@@ -27,7 +27,9 @@ CUTS = [-1.0, -0.3, 0.2, 1.1]
 
 def unclipped(p: int, **changes: object) -> Task:
     """No noise, and clips that no record reaches; the grid is 2^-8."""
-    return task(p, clip={"truncate": 64.0, "norm": 64.0 * p**0.5}, privacy={"mechanism": "none"}, **changes)
+    return task(
+        p, clip={"truncate": 64.0, "norm": 64.0 * p**0.5}, privacy={"mechanism": "none"}, **changes
+    )
 
 
 def correlated(records: int, p: int, seed: int) -> np.ndarray:
@@ -57,7 +59,10 @@ def textbook_sir(X: np.ndarray, slices: np.ndarray, d: int) -> tuple[np.ndarray,
     values, vectors = np.linalg.eigh(np.cov(X.T, bias=True))
     root = vectors @ np.diag(values**-0.5) @ vectors.T
     Z = (X - X.mean(axis=0)) @ root
-    V = sum(np.mean(slices == h) * np.outer(*2 * [Z[slices == h].mean(axis=0)]) for h in np.unique(slices))
+    V = sum(
+        np.mean(slices == h) * np.outer(*2 * [Z[slices == h].mean(axis=0)])
+        for h in np.unique(slices)
+    )
     eigenvalues, eta = np.linalg.eigh(V)
     return root @ eta[:, ::-1][:, :d], eigenvalues[::-1]
 
@@ -69,14 +74,22 @@ def textbook_sir(X: np.ndarray, slices: np.ndarray, d: int) -> tuple[np.ndarray,
 def test_without_noise_and_clipping_it_is_textbook_sliced_inverse_regression(p, d, seed):
     chosen = unclipped(p, response={"classes": None, "cuts": CUTS}, dimension=d)
     X = correlated(4000, p, seed)
-    index = np.linalg.solve(np.cov(X.T), X.T - X.mean(axis=0)[:, None])  # any direction is as good as another
-    y = np.sin(index[0]) + index[-1] ** 3 + 0.3 * np.random.default_rng(seed).standard_normal(len(X))
+    index = np.linalg.solve(
+        np.cov(X.T), X.T - X.mean(axis=0)[:, None]
+    )  # any direction is as good as another
+    y = (
+        np.sin(index[0])
+        + index[-1] ** 3
+        + 0.3 * np.random.default_rng(seed).standard_normal(len(X))
+    )
     subspace = estimate(chosen, total(chosen, reports(chosen, X, y, 3)))
     expected, eigenvalues = textbook_sir(X, np.searchsorted(CUTS, y, side="left"), d)
     assert projection_loss(subspace.basis, expected) < 1e-8
     found = subspace.singular_values**2
     np.testing.assert_allclose(found, eigenvalues[: len(found)], atol=1e-10)
-    np.testing.assert_allclose(np.cov((X @ subspace.basis).T, bias=True), np.eye(d).squeeze(), atol=1e-8)
+    np.testing.assert_allclose(
+        np.cov((X @ subspace.basis).T, bias=True), np.eye(d).squeeze(), atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("classes", [2, 3, 5])
@@ -96,7 +109,10 @@ def test_changing_units_changes_nothing_but_the_units():
     X = correlated(2000, 4, 9)
     y = np.array(["a", "b", "c"])[np.digitize(X[:, 0], [-0.5, 0.5])]
     units = np.array([1.0, 0.5, 4.0, 2.0])
-    plain, scaled = unclipped(4), unclipped(4, features={"scale": units.tolist(), "centre": [1.0, 0.0, 0.0, -2.0]})
+    plain, scaled = (
+        unclipped(4),
+        unclipped(4, features={"scale": units.tolist(), "centre": [1.0, 0.0, 0.0, -2.0]}),
+    )
     one = estimate(plain, total(plain, reports(plain, X, y)))
     other = estimate(scaled, total(scaled, reports(scaled, X * units + [1.0, 0.0, 0.0, -2.0], y)))
     np.testing.assert_allclose(one.basis, other.basis, atol=1e-9)
@@ -124,7 +140,14 @@ def test_in_much_noise_it_takes_the_plain_singular_vectors():
     rng = np.random.default_rng(2)
     A = rng.standard_normal((5, 5))
     G = rng.standard_normal((5, 4))
-    m = Merged(100, np.full(4, 0.25), np.zeros(5), G - G.mean(1, keepdims=True), A @ A.T, Levels(1e6, 0.0, 0.0, 0.0))
+    m = Merged(
+        100,
+        np.full(4, 0.25),
+        np.zeros(5),
+        G - G.mean(1, keepdims=True),
+        A @ A.T,
+        Levels(1e6, 0.0, 0.0, 0.0),
+    )
     white = whitened(m, m.Sigma)
     U = np.linalg.svd(m.M)[0][:, :2]
     assert projection_loss(white.eigenvectors @ white.U[:, :2], U) < 1e-4
@@ -141,7 +164,9 @@ def test_the_covariance_is_positive_definite_and_untouched_without_noise():
     np.testing.assert_allclose(within(exact) + between(exact), exact.Sigma, atol=1e-12)
     for size in (1e-3, 0.1, 1.0, 10.0):
         E = rng.standard_normal((6, 6)) * size
-        noisy = replace(exact, Sigma=exact.Sigma + E + E.T, levels=Levels(0.0, 0.0, 4 * size**2, 2 * size**2))
+        noisy = replace(
+            exact, Sigma=exact.Sigma + E + E.T, levels=Levels(0.0, 0.0, 4 * size**2, 2 * size**2)
+        )
         for repaired in (covariance(noisy), within(noisy)):
             assert np.linalg.eigvalsh(repaired)[0] > 0
             assert np.isfinite(repaired).all()
@@ -150,15 +175,21 @@ def test_the_covariance_is_positive_definite_and_untouched_without_noise():
 def test_replications_on_a_leading_axis_are_the_same_as_one_by_one():
     chosen = model_task("IV", 500, 4.0)
     many = [merged(totals) for _, [totals] in federations([chosen], "IV", 500, 4, 3)]
-    parts = (np.stack([getattr(m, name) for m in many]) for name in ("shares", "mean", "M", "Sigma"))
+    parts = (
+        np.stack([getattr(m, name) for m in many]) for name in ("shares", "mean", "M", "Sigma")
+    )
     stacked = Merged(many[0].N, *parts, many[0].levels)
     together = directions(stacked, whitened(stacked, covariance(stacked)), 2)
     for m, found in zip(many, together, strict=True):
-        np.testing.assert_allclose(found, directions(m, whitened(m, covariance(m)), 2), rtol=1e-8, atol=1e-12)
+        np.testing.assert_allclose(
+            found, directions(m, whitened(m, covariance(m)), 2), rtol=1e-8, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("mechanism", ["gaussian", "iid", "vgm", "none"])
-@pytest.mark.parametrize("case", ["zeros", "one class", "a constant feature", "one feature", "two records"])
+@pytest.mark.parametrize(
+    "case", ["zeros", "one class", "a constant feature", "one feature", "two records"]
+)
 def test_whatever_comes_the_message_is_valid(mechanism, case):
     p = 1 if case == "one feature" else 3
     chosen = task(p, privacy={"mechanism": mechanism, "epsilon": 0.9}, report={"records": 2})
@@ -212,7 +243,9 @@ def buys(sizes: list[tuple[int, int]], epsilons: tuple[float, ...], count: int) 
     for n, K in sizes:
         for model in ("I", "II", "III", "IV", "V"):
             beta = true_directions(model)
-            tasks = [model_task(model, n, epsilon, 2 * n**-1.1, beta.shape[1]) for epsilon in epsilons]
+            tasks = [
+                model_task(model, n, epsilon, 2 * n**-1.1, beta.shape[1]) for epsilon in epsilons
+            ]
             losses: list[dict[str, list[float]]] = [{} for _ in tasks]
             for _, found in federations(tasks, model, n, K, count):
                 for table, totals in zip(losses, found, strict=True):
@@ -221,7 +254,8 @@ def buys(sizes: list[tuple[int, int]], epsilons: tuple[float, ...], count: int) 
             for epsilon, table in zip(epsilons, losses, strict=True):
                 means = {name: float(np.mean(values)) for name, values in table.items()}
                 print(
-                    f"{model:3s} n {n} K {K} epsilon {epsilon:g}  ", "  ".join(f"{k} {v:.3f}" for k, v in means.items())
+                    f"{model:3s} n {n} K {K} epsilon {epsilon:g}  ",
+                    "  ".join(f"{k} {v:.3f}" for k, v in means.items()),
                 )
                 for name, value in means.items():
                     ratios.setdefault(name, []).append(np.log(value / means["all"]))

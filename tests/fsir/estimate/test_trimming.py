@@ -23,7 +23,11 @@ from sim_devices.poison.population import Population, Setting
 from tests.fsir.simulated import P, model_task
 from tests.fsir.tasks import task
 
-values = arrays(np.int64, array_shapes(min_dims=2, max_dims=2, max_side=12), elements=st.integers(-(2**53), 2**53))
+values = arrays(
+    np.int64,
+    array_shapes(min_dims=2, max_dims=2, max_side=12),
+    elements=st.integers(-(2**53), 2**53),
+)
 
 
 @given(values, st.randoms(use_true_random=False))
@@ -87,11 +91,15 @@ def test_what_trimming_adds_is_nearly_independent_from_value_to_value(rho):
 
 def test_fewer_than_four_reports_are_simply_added():
     stage = first_stage(task(3))
-    rows = np.random.default_rng(2).integers(-50, 50, (3, sum(block.size for block in stage.blocks)))
+    rows = np.random.default_rng(2).integers(
+        -50, 50, (3, sum(block.size for block in stage.blocks))
+    )
     found = trimmed_totals(stage, trimmed_sum(rows.T), 3, 300)
     plain = Totals(stage)
     plain.n, plain.devices = 300, 3
-    for block, part in zip(plain.blocks, np.split(rows.sum(axis=0), np.cumsum([9, 3, 3])), strict=True):
+    for block, part in zip(
+        plain.blocks, np.split(rows.sum(axis=0), np.cumsum([9, 3, 3])), strict=True
+    ):
         block[...] = part
     assert merged(found).M.tobytes() == merged(plain).M.tobytes()
     assert merged(found).levels == merged(plain).levels
@@ -102,7 +110,11 @@ def test_equal_reports_give_what_their_sum_gives():
     row = np.random.default_rng(3).integers(-50, 50, sum(block.size for block in stage.blocks))
     found = trimmed_totals(stage, trimmed_sum(np.repeat(row[:, None], 12, axis=1)), 12, 1200)
     one = trimmed_totals(stage, row, 1, 100)
-    for mine, other in ((found.sums(), one.sums()), (found.counts(), one.counts()), (found.second(), one.second())):
+    for mine, other in (
+        (found.sums(), one.sums()),
+        (found.counts(), one.counts()),
+        (found.second(), one.second()),
+    ):
         assert mine == pytest.approx(12 * other)
 
 
@@ -112,7 +124,9 @@ def test_the_known_noise_is_that_of_the_sum_unless_something_is_cut_off():
     more = trimmed(levels, T, 3, 1000, 1.2)
     assert more.sums == pytest.approx(1.2e-3 + 0.2 / 3000)
     assert more.counts == pytest.approx(2.4e-3 + 0.2 * 2 / 9000)
-    assert (more.diagonal, more.off_diagonal) == pytest.approx((3.6e-3 + 0.4 / 1000, 4.8e-3 + 0.2 / 1000))
+    assert (more.diagonal, more.off_diagonal) == pytest.approx(
+        (3.6e-3 + 0.4 / 1000, 4.8e-3 + 0.2 / 1000)
+    )
 
 
 def test_the_estimate_says_when_nothing_was_cut_off():
@@ -121,7 +135,9 @@ def test_the_estimate_says_when_nothing_was_cut_off():
     rows = np.random.default_rng(4).integers(0, 50, (sum(block.size for block in stage.blocks), 4))
     for devices in (3, 4):
         totals = trimmed_totals(stage, trimmed_sum(rows[:, :devices]), devices, 100 * devices)
-        assert any("a single false one" in note for note in estimate(small, totals).notes) == (devices < 4)
+        assert any("a single false one" in note for note in estimate(small, totals).notes) == (
+            devices < 4
+        )
 
 
 # --- federations ------------------------------------------------------------------------------------------------------
@@ -138,10 +154,17 @@ def compare(model: str, n: int, K: int, epsilon: float, count: int) -> dict[str,
         rows = draw.rows.astype(np.int64).T
         plain = trimmed_totals(stage, rows.sum(axis=1), K, n * K)
         plain.scale = plain.inflation = 1.0
-        for name, totals in (("sum", plain), ("trimmed", trimmed_totals(stage, trimmed_sum(rows), K, n * K))):
+        for name, totals in (
+            ("sum", plain),
+            ("trimmed", trimmed_totals(stage, trimmed_sum(rows), K, n * K)),
+        ):
             subspace = estimate(chosen, totals)
             counted = count_directions(subspace.singular_values, P, stage.slices - 1, n * K)
-            found[name][r] = projection_loss(subspace.basis, draw.truth), subspace.expected_error, counted > d
+            found[name][r] = (
+                projection_loss(subspace.basis, draw.truth),
+                subspace.expected_error,
+                counted > d,
+            )
     figures = {}
     for name, rows in found.items():
         loss, expected, invented = rows.mean(axis=0)
@@ -165,7 +188,9 @@ def test_trimmed_estimates_over_200_federations(model, n, K):
     for epsilon in (1.0, 2.0):
         figures = compare(model, n, K, epsilon, 200)
         assert 0.85 <= figures["trimmed"]["ratio"] <= 1.2
-        assert figures["trimmed"]["invented"] <= max(figures["sum"]["invented"], 0.01) + 0.015  # two in 200, by chance
+        assert (
+            figures["trimmed"]["invented"] <= max(figures["sum"]["invented"], 0.01) + 0.015
+        )  # two in 200, by chance
 
 
 @pytest.mark.slow
@@ -176,17 +201,33 @@ def test_trimming_is_no_loss_of_records():
         p, response={"classes": ["a", "b", "c", "d"]}, clip={"truncate": 5.0, "norm": 10.0},
         privacy={"mechanism": "none"}, report={"records": n}, dimension=1,
     )  # fmt: skip
-    stage, root = first_stage(chosen), np.linalg.cholesky(0.9 ** np.abs(np.subtract.outer(range(p), range(p))))
+    stage, root = (
+        first_stage(chosen),
+        np.linalg.cholesky(0.9 ** np.abs(np.subtract.outer(range(p), range(p)))),
+    )
     quantiser, f, above = Quantiser(chosen, stage), inflation(K), np.triu_indices(p, 1)
     invented, figures = {"shipped": [], "fewer records": []}, []
     for seed in range(200):
         rng = np.random.default_rng(seed)
         slices = rng.integers(0, H, n * K)
-        X = rng.standard_normal((n * K, p)) @ root.T + 0.6 * (slices == 1)[:, None] * (root @ root.T)[0]
-        X, one_hot = quantiser.clipped(quantiser.truncated(X)).reshape(K, n, p), np.eye(H)[slices].reshape(K, n, H)
+        X = (
+            rng.standard_normal((n * K, p)) @ root.T
+            + 0.6 * (slices == 1)[:, None] * (root @ root.T)[0]
+        )
+        X, one_hot = (
+            quantiser.clipped(quantiser.truncated(X)).reshape(K, n, p),
+            np.eye(H)[slices].reshape(K, n, H),
+        )
         G, T = X.swapaxes(1, 2) @ one_hot, X.swapaxes(1, 2) @ X
-        parts = (G.reshape(K, -1), one_hot.sum(axis=1), np.diagonal(T, axis1=1, axis2=2), T[:, above[0], above[1]])
-        totals = trimmed_totals(stage, trimmed_sum(np.concatenate(parts, axis=1).astype(np.int64).T), K, n * K)
+        parts = (
+            G.reshape(K, -1),
+            one_hot.sum(axis=1),
+            np.diagonal(T, axis1=1, axis2=2),
+            T[:, above[0], above[1]],
+        )
+        totals = trimmed_totals(
+            stage, trimmed_sum(np.concatenate(parts, axis=1).astype(np.int64).T), K, n * K
+        )
         found = estimate(chosen, totals)
         figures.append((projection_loss(found.basis, np.eye(p)[:, :1]), found.expected_error))
         m = replace(merged(totals), N=round(n * K / f), levels=Levels(0.0, 0.0, 0.0, 0.0))

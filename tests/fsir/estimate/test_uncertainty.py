@@ -16,7 +16,9 @@ from tests.fsir.simulated import P, federations, model_task, true_directions
 SILENT = Levels(0.0, 0.0, 0.0, 0.0)
 
 
-def run(model: str, n: int, K: int, count: int, epsilons: tuple[float, ...]) -> dict[float, dict[str, float]]:
+def run(
+    model: str, n: int, K: int, count: int, epsilons: tuple[float, ...]
+) -> dict[float, dict[str, float]]:
     """Simulated federations: how far off the estimate is and says that it is, and how many directions it counts."""
     beta = true_directions(model)
     d, N = beta.shape[1], n * K
@@ -31,7 +33,10 @@ def run(model: str, n: int, K: int, count: int, epsilons: tuple[float, ...]) -> 
                 total += part
         for i, (task, totals) in enumerate(zip(tasks, reports, strict=True)):
             subspace = estimate(task, totals)
-            losses[i, r], expected[i, r] = projection_loss(subspace.basis, beta), subspace.expected_error
+            losses[i, r], expected[i, r] = (
+                projection_loss(subspace.basis, beta),
+                subspace.expected_error,
+            )
             counted[i, r] = count_directions(subspace.singular_values, P, q, N)
             levels[i] = merged(totals).levels
     found = {}
@@ -50,15 +55,23 @@ def run(model: str, n: int, K: int, count: int, epsilons: tuple[float, ...]) -> 
 def _true_singular_values(pooled: ExactMoments, grid: float, N: int, levels: Levels) -> np.ndarray:
     """All federations pooled are as good as the truth; `N` and `levels` say in what noise one of them sees it."""
     records = pooled.n
-    sums, counts, second = pooled.sums * grid / records, pooled.counts / records, pooled.second * grid**2 / records
+    sums, counts, second = (
+        pooled.sums * grid / records,
+        pooled.counts / records,
+        pooled.second * grid**2 / records,
+    )
     Sigma = covariance(centred(sums, counts, second, N, SILENT))
-    return whitened(replace(centred(sums, counts, second, N, SILENT), levels=levels), Sigma).singular_values
+    return whitened(
+        replace(centred(sums, counts, second, N, SILENT), levels=levels), Sigma
+    ).singular_values
 
 
 def check(model: str, n: int, K: int, found: dict[float, dict[str, float]]) -> None:
     for epsilon, f in found.items():
         figures = "  ".join(f"{name} {value:.4f}" for name, value in f.items())
-        print(f"model {model:3s} n {n} K {K} epsilon {epsilon:g}  {figures}  ratio {f['expected'] / f['loss']:.3f}")
+        print(
+            f"model {model:3s} n {n} K {K} epsilon {epsilon:g}  {figures}  ratio {f['expected'] / f['loss']:.3f}"
+        )
         assert f["expected"] == pytest.approx(f["loss"], rel=0.25)
         assert f["invented"] <= 0.05
         assert f["found"] >= 0.95 or f["weakest"] <= 2.0

@@ -56,7 +56,9 @@ def secured(tmp_path_factory):
         f"certfile {folder}/server.crt\nkeyfile {folder}/server.key\n"
         f"require_certificate true\nuse_identity_as_username true\nuser {pwd.getpwuid(os.getuid()).pw_name}\n"
     )
-    process = subprocess.Popen([program, "-c", str(folder / "mosquitto.conf")], stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        [program, "-c", str(folder / "mosquitto.conf")], stderr=subprocess.DEVNULL
+    )
     deadline = time.monotonic() + 30
     while not answers(port):
         assert time.monotonic() < deadline
@@ -71,7 +73,9 @@ def connection(secured, **login: str) -> tuple[Connection, list[bytes]]:
     seen: list[bytes] = []
     broker = Broker.parse(url, **{name: str(folder / file) for name, file in login.items()})
     take = seen.append
-    return Connection(broker, "pi-7", ["t/#"], lambda m: take(bytes(m.payload)), delays=Delays(0.1, 0.1)), seen
+    return Connection(
+        broker, "pi-7", ["t/#"], lambda m: take(bytes(m.payload)), delays=Delays(0.1, 0.1)
+    ), seen
 
 
 def step_until(link: Connection, condition, seconds: float) -> bool:
@@ -92,9 +96,12 @@ def test_a_device_with_its_certificate_gets_in(secured):
 
 
 # The client library leaves a socket to the garbage collector when a handshake fails.
-@pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning")
+@pytest.mark.filterwarnings(
+    "ignore::ResourceWarning", "ignore::pytest.PytestUnraisableExceptionWarning"
+)
 @pytest.mark.parametrize(
-    "login", [{"ca": "ca.crt"}, {"ca": "other.crt", "certificate": "device.crt", "key": "device.key"}]
+    "login",
+    [{"ca": "ca.crt"}, {"ca": "other.crt", "certificate": "device.crt", "key": "device.key"}],
 )
 def test_without_certificate_or_with_a_wrong_authority_it_does_not(secured, login):
     link, _ = connection(secured, **login)

@@ -26,7 +26,8 @@ def test_agrees_with_an_independent_accountant(delta):
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "mu"), [(0.01, 1e-3), (1.0, 0.2), (10.0, 1.7), (30.0, 8.0), (500.0, 30.0), (1000.0, 44.0)]
+    ("epsilon", "mu"),
+    [(0.01, 1e-3), (1.0, 0.2), (10.0, 1.7), (30.0, 8.0), (500.0, 30.0), (1000.0, 44.0)],
 )
 def test_delta_is_exact_for_any_epsilon(epsilon, mu):
     mp = pytest.importorskip("mpmath")
@@ -156,7 +157,9 @@ def test_no_pair_of_records_exceeds_the_joint_sensitivity(scales, entries, norms
 def test_counts_and_second_moment_are_free(C, mu):
     s_M, s_S, c = accounting.free_scales(C, mu)
     assert accounting.joint_mu(C, c, s_M, s_S) == pytest.approx(2.0 * C / s_M, rel=1e-9)
-    assert accounting.joint_mu(C, c, s_M, s_S) == pytest.approx(accounting.joint_mu(C, 0.0, s_M, math.inf), rel=1e-9)
+    assert accounting.joint_mu(C, c, s_M, s_S) == pytest.approx(
+        accounting.joint_mu(C, 0.0, s_M, math.inf), rel=1e-9
+    )
     assert 2.0 * C / s_M == pytest.approx(mu, rel=1e-12)
 
 
@@ -171,21 +174,24 @@ def test_minimum_sample_size_is_the_smallest(s_M, sigma_0):
 
 
 def test_the_paper_asks_for_more_records_than_needed():
-    exact = accounting.minimum_sample_size(2.0 * 3.0 * math.sqrt(10) / accounting.mu_of(1.0, 1e-6), 0.1)
+    exact = accounting.minimum_sample_size(
+        2.0 * 3.0 * math.sqrt(10) / accounting.mu_of(1.0, 1e-6), 0.1
+    )
     assert accounting.classical_sample_size(10, 3.0, 0.1, 1.0, 1e-6) > exact
 
 
 @pytest.mark.parametrize(("epsilon", "waste"), [(1.0, 1.43), (2.0, 1.29)])
 def test_e5_the_classical_formula_wastes_noise(epsilon, waste):
     delta = 1000**-1.1
-    assert accounting.classical_sigma(1.0, epsilon, delta) * accounting.mu_of(epsilon, delta) == pytest.approx(
-        waste, abs=0.01
-    )
+    assert accounting.classical_sigma(1.0, epsilon, delta) * accounting.mu_of(
+        epsilon, delta
+    ) == pytest.approx(waste, abs=0.01)
 
 
 def test_e5_the_classical_formula_is_invalid_for_large_epsilon():
     met = [
-        accounting.delta_of(1.0 / accounting.classical_sigma(1.0, epsilon, 1000**-1.1), epsilon) <= 1000**-1.1
+        accounting.delta_of(1.0 / accounting.classical_sigma(1.0, epsilon, 1000**-1.1), epsilon)
+        <= 1000**-1.1
         for epsilon in (7.4, 7.8)
     ]
     assert met == [True, False]
@@ -194,6 +200,10 @@ def test_e5_the_classical_formula_is_invalid_for_large_epsilon():
 @pytest.mark.parametrize(("p", "waste"), [(10, 13.0), (561, 878.0)])
 def test_e6_the_covariance_lemma_wastes_noise(p, waste):
     delta = 1000**-1.1
-    needed = math.sqrt(2.0) / accounting.mu_of(1.0, delta)  # |xx' - yy'| <= sqrt(2) for records of norm at most 1
+    needed = math.sqrt(2.0) / accounting.mu_of(
+        1.0, delta
+    )  # |xx' - yy'| <= sqrt(2) for records of norm at most 1
     assert accounting.lemma_sigma(p, 1, 1.0, delta) / needed == pytest.approx(waste, rel=0.02)
-    assert accounting.lemma_sigma(p, 50, 1.0, delta) == pytest.approx(accounting.lemma_sigma(p, 1, 1.0, delta) / 50)
+    assert accounting.lemma_sigma(p, 50, 1.0, delta) == pytest.approx(
+        accounting.lemma_sigma(p, 1, 1.0, delta) / 50
+    )

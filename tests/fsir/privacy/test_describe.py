@@ -7,7 +7,11 @@ import pytest
 from fsir.privacy.plan import minimum_size
 from tests.fsir.tasks import screened, task
 
-PLAIN = task(5, privacy={"epsilon": 1.5, "delta": 1e-5, "unit_records": 4}, report={"max_delay": 60, "records": 250})
+PLAIN = task(
+    5,
+    privacy={"epsilon": 1.5, "delta": 1e-5, "unit_records": 4},
+    report={"max_delay": 60, "records": 250},
+)
 
 
 def test_names_the_budget_and_the_unit_it_protects():
@@ -30,7 +34,10 @@ def test_an_unproven_mechanism_is_called_that(mechanism):
 
 def test_the_classical_mechanism_is_judged_by_its_exact_cost():
     assert "NOT PROVEN" not in task(5, privacy={"mechanism": "iid"}).describe()
-    assert "NOT PROVEN" in task(5, privacy={"mechanism": "iid", "epsilon": 100.0, "delta": 1e-3}).describe()
+    assert (
+        "NOT PROVEN"
+        in task(5, privacy={"mechanism": "iid", "epsilon": 100.0, "delta": 1e-3}).describe()
+    )
 
 
 def test_says_what_leaves_the_device_and_when():
@@ -66,7 +73,10 @@ def test_trimming_is_mentioned_and_said_to_change_nothing_for_the_owner():
 
 def test_two_reports_are_two_lines():
     dense, votes = screened(6).describe(), screened(6, method="votes", threshold=0.3).describe()
-    assert "1. screening report: 21 noisy numbers (sums per slice, and counts, of all 6 features)" in dense
+    assert (
+        "1. screening report: 21 noisy numbers (sums per slice, and counts, of all 6 features)"
+        in dense
+    )
     assert "2. final report" in dense
     assert "at most 4 active" in dense
     assert "names of features" in votes

@@ -22,7 +22,9 @@ rows = st.lists(st.one_of(tame, finite), min_size=3, max_size=3)
 labels = st.sampled_from(["a", "b", "c"])
 records = st.lists(st.tuples(rows, labels), min_size=1, max_size=40)
 dirty_rows = st.lists(st.one_of(tame, st.floats()), min_size=3, max_size=3)
-dirty = st.lists(st.tuples(dirty_rows, st.sampled_from(["a", "b", "c", "d", 1, None])), min_size=1, max_size=40)
+dirty = st.lists(
+    st.tuples(dirty_rows, st.sampled_from(["a", "b", "c", "d", 1, None])), min_size=1, max_size=40
+)
 
 
 def learned(found, task=TASK, stage=STAGE):
@@ -67,14 +69,19 @@ def test_blocks_larger_than_the_buffer_are_the_same_as_one_by_one():
     for start, end in ((0, 1), (1, 900), (900, 2500), (2500, 5000)):
         pieces.learn_many(X[start:end], y[start:end])
     assert whole.n == pieces.n == 5000
-    assert whole.state() == pieces.state() == learned(zip(X.tolist(), y.tolist(), strict=True)).state()
+    assert (
+        whole.state() == pieces.state() == learned(zip(X.tolist(), y.tolist(), strict=True)).state()
+    )
 
 
 @given(records)
 def test_sums_are_those_of_the_quantised_records_in_whole_numbers(stream):
     moments = learned(stream)
     quantiser = Quantiser(TASK, STAGE)
-    K = [[int(v) for v in quantiser.clipped(quantiser.truncated(np.array([x])))[0]] for x, _ in stream]
+    K = [
+        [int(v) for v in quantiser.clipped(quantiser.truncated(np.array([x])))[0]]
+        for x, _ in stream
+    ]
     slices = ["abc".index(y) for _, y in stream]
     for h in range(3):
         chosen = [row for row, slice_ in zip(K, slices, strict=True) if slice_ == h]
@@ -92,13 +99,18 @@ def test_a_large_batch_equals_a_direct_computation():
     moments.learn_many(X, y)
     quantiser = moments.quantiser
     K = quantiser.clipped(quantiser.truncated(X)).astype(np.int64)
-    one_hot = (np.digitize(y, [-1.0, 0.0, 1.0], right=True)[:, None] == np.arange(4)).astype(np.int64)
+    one_hot = (np.digitize(y, [-1.0, 0.0, 1.0], right=True)[:, None] == np.arange(4)).astype(
+        np.int64
+    )
     assert np.array_equal(moments.sums(), K.T @ one_hot)
     assert np.array_equal(moments.second(), K.T @ K)
     assert np.array_equal(moments.counts(), one_hot.sum(axis=0))
     # ... and close to the data themselves, where nothing is clipped
     short = np.linalg.norm(np.clip(X, -2.0, 2.0), axis=1) < 0.95 * math.sqrt(30)
-    assert np.abs(K[short] * moments.stage.grid - np.clip(X[short], -2.0, 2.0)).max() <= moments.stage.grid
+    assert (
+        np.abs(K[short] * moments.stage.grid - np.clip(X[short], -2.0, 2.0)).max()
+        <= moments.stage.grid
+    )
 
 
 # --- what is kept and what is not ---------------------------------------------------------------------------------
@@ -153,7 +165,9 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize(("reason", "x", "y"), BAD, ids=[f"{reason}-{i}" for i, (reason, *_) in enumerate(BAD)])
+@pytest.mark.parametrize(
+    ("reason", "x", "y"), BAD, ids=[f"{reason}-{i}" for i, (reason, *_) in enumerate(BAD)]
+)
 def test_a_bad_record_is_counted_and_leaves_no_trace(reason, x, y):
     moments = learned([([0.1, 0.2, 0.3], "b")])
     before = moments.state()["arrays"]
@@ -175,7 +189,9 @@ def test_a_record_may_hold_features_of_the_task_that_the_stage_leaves_out():
     assert (moments.n, moments.refused) == (2, {"unknown feature": 1})
 
 
-@pytest.mark.parametrize(("X", "y"), [([[1.0, 2.0]], ["a"]), ([1.0, 2.0, 3.0], ["a"]), ([[1.0, 2.0, 3.0]], ["a", "b"])])
+@pytest.mark.parametrize(
+    ("X", "y"), [([[1.0, 2.0]], ["a"]), ([1.0, 2.0, 3.0], ["a"]), ([[1.0, 2.0, 3.0]], ["a", "b"])]
+)
 def test_a_batch_of_the_wrong_shape_is_an_error(X, y):
     moments = Moments(TASK, STAGE)
     with pytest.raises(RecordError, match=r"X has shape|responses for") as caught:
@@ -187,7 +203,9 @@ def test_a_batch_of_the_wrong_shape_is_an_error(X, y):
 # --- the limit of exactness -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("stage", [STAGE, *all_stages(screened(3, limit=3, code="simplex"))], ids=lambda s: s.name)
+@pytest.mark.parametrize(
+    "stage", [STAGE, *all_stages(screened(3, limit=3, code="simplex"))], ids=lambda s: s.name
+)
 def test_sums_never_leave_the_range_of_exact_integers(stage):
     two = TASK if stage is STAGE else screened(3, limit=3, code="simplex")
     moments = Moments(two, stage)

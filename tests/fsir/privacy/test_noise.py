@@ -30,11 +30,15 @@ def coarse_sampler(bits):
     """Every tail probability in (2^-64, 1/2] with `bits` significant bits: its exact weight and the z it stands for."""
     tails, weights = [], []
     for octave in range(1, OCTAVES):
-        mantissas = np.arange(2 ** (bits - 1), 2**bits) + 1  # the octave [2^-(octave+1), 2^-octave], upper end included
+        mantissas = (
+            np.arange(2 ** (bits - 1), 2**bits) + 1
+        )  # the octave [2^-(octave+1), 2^-octave], upper end included
         width = 2.0 ** -(octave + bits)
         tails.append(mantissas * width)
         cell = np.full(len(mantissas), 2.0 * width)  # uniform on (0, 1/2): density 2
-        cell[-1] = width * (1.0 if octave == 1 else 3.0)  # half a cell below, and half a wider one above
+        cell[-1] = width * (
+            1.0 if octave == 1 else 3.0
+        )  # half a cell below, and half a wider one above
         weights.append(cell)
     tail, weight = np.concatenate(tails), np.concatenate(weights)
     z = np.array([abs(normal_of(int(t * 2.0**129) | 1, bits)) for t in tail])
@@ -44,7 +48,11 @@ def coarse_sampler(bits):
 def exact_rounded_gaussian(outcomes, fraction, ratio):
     """P(floor(fraction + ratio z + 1/2) = k) of a real normal, by the tail that is the smaller one."""
     low, high = (outcomes - 0.5 - fraction) / ratio, (outcomes + 0.5 - fraction) / ratio
-    return np.where(low > 0, stats.norm.sf(low) - stats.norm.sf(high), stats.norm.cdf(high) - stats.norm.cdf(low))
+    return np.where(
+        low > 0,
+        stats.norm.sf(low) - stats.norm.sf(high),
+        stats.norm.cdf(high) - stats.norm.cdf(low),
+    )
 
 
 def compared(bits, ratio, fraction):
@@ -58,7 +66,9 @@ def compared(bits, ratio, fraction):
 
 
 @pytest.mark.parametrize("bits", [6, 8, 10, 12])
-@pytest.mark.parametrize(("ratio", "fraction"), [(1.0, 0.0), (8.0, 0.25), (15.9, 0.6875), (40.0, 0.5)])
+@pytest.mark.parametrize(
+    ("ratio", "fraction"), [(1.0, 0.0), (8.0, 0.25), (15.9, 0.6875), (40.0, 0.5)]
+)
 def test_total_variation_stays_within_the_bound_and_not_far_below(bits, ratio, fraction):
     _, exact, sampled = compared(bits, ratio, fraction)
     distance = 0.5 * np.abs(exact - sampled).sum()
@@ -78,11 +88,15 @@ def test_the_bound_is_linear_in_the_ratio_and_halves_with_every_bit():
         assert distances[bits, 32.0] / distances[bits, 8.0] == pytest.approx(4.0, rel=0.5)
 
 
-@pytest.mark.parametrize(("ratio", "fraction"), [(0.35, 0.0), (1.0, 0.25), (8.0, 0.25), (15.9, 0.6875)])
+@pytest.mark.parametrize(
+    ("ratio", "fraction"), [(0.35, 0.0), (1.0, 0.25), (8.0, 0.25), (15.9, 0.6875)]
+)
 def test_every_outcome_has_nearly_its_exact_probability(ratio, fraction):
     bits = 12
     outcomes, exact, sampled = compared(bits, ratio, fraction)
-    near = np.abs(outcomes - fraction) / ratio < 7.0  # where the enumeration has all octaves and scipy all digits
+    near = (
+        np.abs(outcomes - fraction) / ratio < 7.0
+    )  # where the enumeration has all octaves and scipy all digits
     off = np.abs(np.log(sampled[near] / exact[near])).max()
     # The tail probability alone; the arithmetic after it adds the rest of the constant of lemma 3.
     assert off <= 8.0 * (ratio + 1.0) * 2.0**-bits
@@ -144,7 +158,9 @@ def test_perturbed_values_follow_the_rounded_gaussian(sd, step, value):
     outcomes = np.arange(math.floor(-3.5 * ratio), math.ceil(3.5 * ratio) + 1.0)
     expected = DRAWS * exact_rounded_gaussian(outcomes, fraction, ratio)
     observed = np.array([(noise == k).sum() for k in outcomes], float)
-    expected, observed = (np.append(values, DRAWS - values.sum()) for values in (expected, observed))
+    expected, observed = (
+        np.append(values, DRAWS - values.sum()) for values in (expected, observed)
+    )
     assert stats.chisquare(observed, expected * observed.sum() / expected.sum()).pvalue > 1e-4
 
 
@@ -165,7 +181,10 @@ def test_without_noise_values_are_rounded_exactly(values, step):
 
 
 def test_large_sums_do_not_disturb_the_noise():
-    draws = [SeededNoise(3).perturb(np.full(100, value), 300.0, 32) - value // 32 for value in (0.0, 2.0**52)]
+    draws = [
+        SeededNoise(3).perturb(np.full(100, value), 300.0, 32) - value // 32
+        for value in (0.0, 2.0**52)
+    ]
     assert np.array_equal(*draws)
 
 
@@ -179,6 +198,13 @@ def test_the_system_source_is_different_every_time():
 def test_a_seeded_source_repeats_itself_and_says_that_it_protects_nobody():
     assert np.array_equal(SeededNoise(1, "a").normals(100), SeededNoise(1, "a").normals(100))
     source = SeededNoise(1, "a")
-    sources = [source, source, SeededNoise(2, "a"), SeededNoise(1, "b"), SeededNoise(1), SeededNoise(1, "a", "b")]
+    sources = [
+        source,
+        source,
+        SeededNoise(2, "a"),
+        SeededNoise(1, "b"),
+        SeededNoise(1),
+        SeededNoise(1, "a", "b"),
+    ]
     assert len({source.normals(4).tobytes() for source in sources}) == len(sources)
     assert not SeededNoise.cryptographic

@@ -24,11 +24,17 @@ def privacy(mechanism, **changes):
 
 
 def test_every_mechanism_says_whether_it_is_proven_and_why():
-    known = {mechanism: published.statement(privacy(mechanism)) for mechanism in ("gaussian", "iid", "vgm", "none")}
+    known = {
+        mechanism: published.statement(privacy(mechanism))
+        for mechanism in ("gaussian", "iid", "vgm", "none")
+    }
     assert {mechanism: found.proven for mechanism, found in known.items()} == {
         "gaussian": True, "iid": True, "vgm": False, "none": False,
     }  # fmt: skip
-    assert all(found.mechanism == mechanism and len(found.reason) > 20 for mechanism, found in known.items())
+    assert all(
+        found.mechanism == mechanism and len(found.reason) > 20
+        for mechanism, found in known.items()
+    )
     assert "theorem 1" in known["gaussian"].reason
     assert "E3" in known["vgm"].reason
 
@@ -44,7 +50,11 @@ def test_e5_the_classical_mechanism_is_proven_only_where_its_exact_delta_allows(
 @pytest.mark.parametrize("records", ["same", "fresh"])
 def test_the_statement_covers_both_stages(records):
     found = screened(6, records=records)
-    iid = task(6, privacy={"mechanism": "iid"}, screening={"final_norm": 1.5, "limit": 4, "records": records})
+    iid = task(
+        6,
+        privacy={"mechanism": "iid"},
+        screening={"final_norm": 1.5, "limit": 4, "records": records},
+    )
     assert published.statement(found).proven
     assert published.statement(iid).proven
 
@@ -71,7 +81,10 @@ def test_e1_the_floor_is_a_variance_that_falls_with_n(n):
     assert published.vgm_floor(C, n, 2 * epsilon, delta) == pytest.approx(floor / 4)
 
 
-@given(st.lists(st.floats(0.0, 1e6), min_size=1, max_size=8).map(lambda s: sorted(s, reverse=True)), st.integers(0, 4))
+@given(
+    st.lists(st.floats(0.0, 1e6), min_size=1, max_size=8).map(lambda s: sorted(s, reverse=True)),
+    st.integers(0, 4),
+)
 def test_e2_eigengaps_are_positive_and_add_up_to_the_largest(s, more):
     gaps = published.eigengaps(np.array(s), len(s) + more)
     assert (gaps >= 0.0).all()
@@ -101,7 +114,9 @@ def test_e3_the_noise_of_vgm_lies_along_the_private_singular_vectors():
 def test_a_release_by_vgm_has_the_floor_of_the_plan_at_least():
     found = privacy("vgm", delta=1e-3)
     stage = first_stage(found)
-    assert stage.sums.sd**2 == pytest.approx(published.vgm_floor(stage.norm, 1, stage.epsilon, stage.delta))
+    assert stage.sums.sd**2 == pytest.approx(
+        published.vgm_floor(stage.norm, 1, stage.epsilon, stage.delta)
+    )
     moments = Moments(found, stage)
     rng = np.random.default_rng(0)
     moments.learn_many(rng.normal(size=(100, 5)), rng.choice(["a", "b", "c"], 100))

@@ -68,7 +68,11 @@ def test_the_noise_of_a_stage_gives_the_cost_in_its_ledger(task):
 def test_the_stages_together_spend_the_budget_and_the_samplers_error_is_paid(task):
     stages = all_stages(task)
     fresh = task.screening is not None and task.screening.records == "fresh"
-    mu = max(stage.mu for stage in stages) if fresh else accounting.compose(*(stage.mu for stage in stages))
+    mu = (
+        max(stage.mu for stage in stages)
+        if fresh
+        else accounting.compose(*(stage.mu for stage in stages))
+    )
     assert mu == pytest.approx(total_mu(task), rel=1e-12)
     values = sum(block.size for stage in stages for block in stage.blocks)
     assert values <= published_values(task)
@@ -76,14 +80,18 @@ def test_the_stages_together_spend_the_budget_and_the_samplers_error_is_paid(tas
     assert delta >= values * sampling_error(2.0 * RESOLUTION)
     reached = accounting.delta_of(mu, task.privacy.epsilon - epsilon) + delta
     assert reached <= task.privacy.delta
-    assert reached == pytest.approx(task.privacy.delta, rel=1e-3)  # nothing to speak of is given away
+    assert reached == pytest.approx(
+        task.privacy.delta, rel=1e-3
+    )  # nothing to speak of is given away
 
 
 @every_task
 @given(data=st.data())
 def test_no_replacement_moves_a_release_further_than_its_cost(task, data):
     records = st.lists(st.floats(-1e3, 1e3), min_size=task.p, max_size=task.p)
-    responses = st.sampled_from(task.response.classes) if task.response.classes else st.floats(-2.0, 2.0)
+    responses = (
+        st.sampled_from(task.response.classes) if task.response.classes else st.floats(-2.0, 2.0)
+    )
     pairs = [(data.draw(records), data.draw(responses)) for _ in range(2)]
     for stage in all_stages(task):
         first, second = (exact_release(task, stage, x, y) for x, y in pairs)
@@ -145,9 +153,13 @@ def test_a_truncated_coordinate_fits_sixteen_bits(R):
 @pytest.mark.parametrize("kind", ["circle", "simplex"])
 def test_response_codes_are_no_longer_than_one_and_average_to_nothing(kind, H):
     response = (
-        {"classes": [str(h) for h in range(H)]} if kind == "simplex" else {"classes": None, "cuts": list(range(H - 1))}
+        {"classes": [str(h) for h in range(H)]}
+        if kind == "simplex"
+        else {"classes": None, "cuts": list(range(H - 1))}
     )
-    coded = task(4, response=response, screening={"keep": 1, "limit": 2, "final_norm": 1.0, "code": kind})
+    coded = task(
+        4, response=response, screening={"keep": 1, "limit": 2, "final_norm": 1.0, "code": kind}
+    )
     stage = first_stage(coded)
     assert stage.columns == (2 if kind == "circle" else H - 1)
     assert stage.counts.size == 0
@@ -202,9 +214,14 @@ def test_the_papers_mechanisms_split_the_budget_over_their_parts():
     stage = first_stage(task(5, privacy={"mechanism": "iid", "epsilon": 2.0, "delta": 1e-4}))
     assert (stage.epsilon, stage.delta) == (1.0, 5e-5)
     assert stage.sums.sd == pytest.approx(accounting.classical_sigma(2.0 * stage.norm, 1.0, 5e-5))
-    assert stage.diagonal.sd == pytest.approx(accounting.lemma_sigma(5, 1, 1.0, 5e-5) * stage.norm**2)
+    assert stage.diagonal.sd == pytest.approx(
+        accounting.lemma_sigma(5, 1, 1.0, 5e-5) * stage.norm**2
+    )
     assert math.isfinite(stage.mu)
-    three = first_stage(screened(6)), first_stage(task(6, privacy={"mechanism": "iid"}, screening={"final_norm": 1.5}))
+    three = (
+        first_stage(screened(6)),
+        first_stage(task(6, privacy={"mechanism": "iid"}, screening={"final_norm": 1.5})),
+    )
     assert three[1].epsilon == pytest.approx(1 / 3)
     assert first_stage(task(5, privacy={"mechanism": "vgm"})).mu == math.inf
     bare = first_stage(task(5, privacy={"mechanism": "none"}))

@@ -57,7 +57,12 @@ def test_the_layout_is_the_documented_one():
 
 @pytest.mark.parametrize(
     ("found", "features"),
-    [(task(4), (0, 1, 2, 3)), (screened(6), None), (screened(6), (0, 2, 5)), (screened(6, code="simplex"), None)],
+    [
+        (task(4), (0, 1, 2, 3)),
+        (screened(6), None),
+        (screened(6), (0, 2, 5)),
+        (screened(6, code="simplex"), None),
+    ],
     ids=["one stage", "screening", "final", "coded"],
 )
 def test_published_values_scatter_around_the_exact_ones_as_the_plan_says(found, features):
@@ -68,7 +73,11 @@ def test_published_values_scatter_around_the_exact_ones_as_the_plan_says(found, 
     scores = [[] for _ in stage.blocks]
     for seed in range(300):
         for score, values, block, middle in zip(
-            scores, release(moments, SeededNoise(seed)).blocks, stage.blocks, still.blocks, strict=True
+            scores,
+            release(moments, SeededNoise(seed)).blocks,
+            stage.blocks,
+            still.blocks,
+            strict=True,
         ):
             score.append((values - middle) * block.worth)
     for score, block, zero in zip(scores, stage.blocks, exact, strict=True):
@@ -77,7 +86,9 @@ def test_published_values_scatter_around_the_exact_ones_as_the_plan_says(found, 
         if block.size:
             draws = deviations.size
             assert abs(deviations.mean()) < 5.0 * block.sd / math.sqrt(draws) + block.worth
-            assert deviations.var() == pytest.approx(block.variance, rel=5.0 * math.sqrt(2.0 / draws))
+            assert deviations.var() == pytest.approx(
+                block.variance, rel=5.0 * math.sqrt(2.0 / draws)
+            )
 
 
 def test_a_release_without_luck_is_the_exact_sum_up_to_half_a_step():
@@ -87,7 +98,9 @@ def test_a_release_without_luck_is_the_exact_sum_up_to_half_a_step():
     totals = Totals(stage)
     totals.add(release(moments, Still()))
     assert np.abs(totals.sums() - moments.sums() * stage.grid).max() <= stage.sums.worth / 2
-    assert np.abs(totals.second() - moments.second() * stage.grid**2).max() <= stage.diagonal.worth / 2
+    assert (
+        np.abs(totals.second() - moments.second() * stage.grid**2).max() <= stage.diagonal.worth / 2
+    )
 
 
 def test_coded_sums_are_the_slice_sums_times_the_code():

@@ -31,7 +31,9 @@ def by_determinants(X, y, keep):
         tried = {}
         for j in set(range(X.shape[1])) - set(chosen):
             these = np.ix_([*chosen, j], [*chosen, j])
-            tried[j] = np.linalg.slogdet((T + more)[these])[1] - np.linalg.slogdet((W + more)[these])[1]
+            tried[j] = (
+                np.linalg.slogdet((T + more)[these])[1] - np.linalg.slogdet((W + more)[these])[1]
+            )
         chosen.append(max(tried, key=tried.__getitem__))
     return tuple(chosen)
 
@@ -47,9 +49,9 @@ def test_units_and_the_order_of_records_do_not_matter(seed):
     rng = np.random.default_rng(seed)
     X, y = sample(seed)
     order, unit = rng.permutation(len(X)), 10.0 ** rng.uniform(-6, 6, X.shape[1])
-    assert forward_selection((X * unit + unit * rng.normal(size=X.shape[1]))[order], y[order], 4) == forward_selection(
-        X, y, 4
-    )
+    assert forward_selection(
+        (X * unit + unit * rng.normal(size=X.shape[1]))[order], y[order], 4
+    ) == forward_selection(X, y, 4)
 
 
 def test_what_says_the_same_again_comes_after_what_says_something_else():

@@ -38,7 +38,9 @@ def test_many_are_sliced_like_each(slicing, y):
     assert slicing.slices_of(boxed).tolist() == expected
 
 
-@pytest.mark.parametrize("kind", [np.float64, np.float32, np.float16, np.int64, np.int8, np.uint8, np.uint64])
+@pytest.mark.parametrize(
+    "kind", [np.float64, np.float32, np.float16, np.int64, np.int8, np.uint8, np.uint64]
+)
 def test_arrays_of_numbers_are_sliced_like_each(kind):
     y = np.array([0, 1, 2, 3, 100]).astype(kind)
     for slicing in (BY_CUT, BY_CLASS):

@@ -40,15 +40,25 @@ def test_a_file_gives_a_task_with_safe_defaults(tmp_path):
     path.write_text(TOML)
     found = Task.load(path)
     assert found.features.centre == (0.5, 0.5)
-    assert (found.privacy.mechanism, found.privacy.delta, found.privacy.unit_records) == ("gaussian", 1e-6, 1)
-    assert (found.report.presence, found.screening, found.dimension, found.epoch) == (False, None, None, 1)
+    assert (found.privacy.mechanism, found.privacy.delta, found.privacy.unit_records) == (
+        "gaussian",
+        1e-6,
+        1,
+    )
+    assert (found.report.presence, found.screening, found.dimension, found.epoch) == (
+        False,
+        None,
+        None,
+        1,
+    )
     assert found.aggregation is None
     assert found.report.deadline == 1796083200
     assert Task.decode(found.encode()) == found
 
 
 @pytest.mark.parametrize(
-    ("content", "remedy"), [(None, "does not exist"), (b"name =", "not valid TOML"), (b"\xff", "TOML")]
+    ("content", "remedy"),
+    [(None, "does not exist"), (b"name =", "not valid TOML"), (b"\xff", "TOML")],
 )
 def test_a_file_that_cannot_be_read_is_named(tmp_path, content, remedy):
     path = tmp_path / "task.toml"
@@ -81,7 +91,10 @@ def test_bytes_and_tables_give_the_same_task_again(found):
 
 
 def test_the_digest_is_the_same_for_the_same_meaning_and_changes_with_every_field():
-    assert task(features={"centre": 0, "scale": 1}).digest == task(features={"centre": [0.0, 0, -0.0]}).digest
+    assert (
+        task(features={"centre": 0, "scale": 1}).digest
+        == task(features={"centre": [0.0, 0, -0.0]}).digest
+    )
     shuffled = dict(reversed(list(table().items())))
     assert Task.from_table(shuffled).digest == task().digest
     changed = [
@@ -190,7 +203,9 @@ def test_every_fault_is_named_with_its_value_and_remedy(field):
         assert len(caught.value.remedy) > 10
 
 
-numbers = st.one_of(st.floats(), st.integers(), st.sampled_from([0, 1, -1, 1e-300, 1e300, 1e-12, 0.5, 1000, 2**25]))
+numbers = st.one_of(
+    st.floats(), st.integers(), st.sampled_from([0, 1, -1, 1e-300, 1e300, 1e-12, 0.5, 1000, 2**25])
+)
 
 
 @pytest.mark.parametrize("mechanism", ["gaussian", "iid", "vgm"])
@@ -223,7 +238,10 @@ def test_whatever_passes_the_checks_can_be_carried_out(changes, mechanism):
     assert 1 <= report_size(found) <= MAX_RECORDS
     for stage in all_stages(found):
         assert stage.mu > 0
-        assert all(math.isfinite(block.sd) and 1 <= block.step <= 2**53 and block.unit > 0 for block in stage.blocks)
+        assert all(
+            math.isfinite(block.sd) and 1 <= block.step <= 2**53 and block.unit > 0
+            for block in stage.blocks
+        )
     assert found.describe()
 
 
@@ -235,8 +253,12 @@ def test_whatever_passes_the_checks_can_be_carried_out(changes, mechanism):
         lambda raw: b"",
         lambda raw: msgpack.packb([1, 2]),
         lambda raw: msgpack.packb({**msgpack.unpackb(raw), "epoch": 1.0}),
-        lambda raw: msgpack.packb(dict(reversed(list(msgpack.unpackb(raw).items())))),  # not in canonical order
-        lambda raw: msgpack.packb({**msgpack.unpackb(raw), "clip": {"truncate": 2, "norm": 1.0}}),  # 2 is not 2.0
+        lambda raw: msgpack.packb(
+            dict(reversed(list(msgpack.unpackb(raw).items())))
+        ),  # not in canonical order
+        lambda raw: msgpack.packb(
+            {**msgpack.unpackb(raw), "clip": {"truncate": 2, "norm": 1.0}}
+        ),  # 2 is not 2.0
         lambda raw: b"\x91" * 2000,
         lambda raw: msgpack.packb({"name": "x" * (5 * 2**20)}),
     ],

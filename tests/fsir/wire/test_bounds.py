@@ -15,7 +15,9 @@ SCALARS = (
 )  # fmt: skip
 VALUES = st.recursive(
     SCALARS,
-    lambda inner: st.lists(inner, max_size=20) | st.dictionaries(st.text(max_size=40), inner, max_size=20),
+    lambda inner: (
+        st.lists(inner, max_size=20) | st.dictionaries(st.text(max_size=40), inner, max_size=20)
+    ),
     max_leaves=30,
 )
 MANY = 10**9
@@ -28,7 +30,13 @@ def parts(value):
 
 
 def depth(value):
-    inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else None
+    inner = (
+        list(value.values())
+        if isinstance(value, dict)
+        else value
+        if isinstance(value, list)
+        else None
+    )
     return 0 if inner is None else 1 + max(map(depth, inner), default=0)
 
 

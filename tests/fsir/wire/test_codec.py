@@ -33,7 +33,9 @@ def test_blocks_survive_the_journey(found):
 def test_every_number_of_bits_survives_alone_and_among_others(k):
     """Small and large values take different roads through memory; both give what went in."""
     rng = np.random.default_rng(k)
-    batch = [(rng.integers(-(2**k), 2**k, 37), rng.integers(2**k, 2 ** (k + 1), 5)) for _ in range(3)]
+    batch = [
+        (rng.integers(-(2**k), 2**k, 37), rng.integers(2**k, 2 ** (k + 1), 5)) for _ in range(3)
+    ]
     packed = [pack(found) for found in batch]
     rows, faults = unpack_many(packed, (37, 5))
     assert not faults
@@ -132,7 +134,9 @@ def test_memory_is_bounded_whatever_is_announced():
         for packed in hostile:
             with pytest.raises(MessageError):
                 unpack(packed)
-        largest = Packed((MAX_VALUES, 0, 0, 0), (0,) * 4, 8, b"\xff" * (MAX_VALUES // 8), b"\x55" * MAX_VALUES)
+        largest = Packed(
+            (MAX_VALUES, 0, 0, 0), (0,) * 4, 8, b"\xff" * (MAX_VALUES // 8), b"\x55" * MAX_VALUES
+        )
         assert len(unpack(largest)[0]) == MAX_VALUES
         assert tracemalloc.get_traced_memory()[1] < 200 * 2**20
     finally:

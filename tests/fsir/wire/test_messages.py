@@ -50,7 +50,9 @@ MESSAGES = {
     "bare subspace": Subspace(DIGEST, 1, ("a",), np.ones((1, 1)), np.ones(1), 0.0, 0.1, 1, 10),
     "presence": Presence("pi-7", True),
 }  # fmt: skip
-RAW = {name: (encode(message), type(message).__name__.lower()) for name, message in MESSAGES.items()}
+RAW = {
+    name: (encode(message), type(message).__name__.lower()) for name, message in MESSAGES.items()
+}
 
 
 def same(a, b):
@@ -61,7 +63,11 @@ def same(a, b):
     if isinstance(a, np.ndarray):
         return isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
     if isinstance(a, tuple):
-        return isinstance(b, tuple) and len(a) == len(b) and all(same(x, y) for x, y in zip(a, b, strict=True))
+        return (
+            isinstance(b, tuple)
+            and len(a) == len(b)
+            and all(same(x, y) for x, y in zip(a, b, strict=True))
+        )
     return bool(a == b)
 
 
@@ -226,7 +232,9 @@ def test_a_hundred_thousand_mutations_decode_or_raise_the_one_error():
 def bomb(kind: str, what: str) -> bytes:
     """A message as long as its limit whose parts are as small as can be."""
     size = LIMITS[kind] - 100
-    if what == "nested":  # each list ends with the next one, so that none is complete before the last is
+    if (
+        what == "nested"
+    ):  # each list ends with the next one, so that none is complete before the last is
         entries = 64 if kind == "report" else 20_000
         level = b"\xdc" + entries.to_bytes(2, "big") + b"\xa2ab" * (entries - 1)
         return b"\x81\xa1v" + level * min(size // len(level), 500) + b"\x90"

@@ -33,10 +33,19 @@ def extremes(p: int, rng: np.random.Generator) -> list[np.ndarray]:
     corner = np.full((N, p), 1e6)
     axis = np.zeros((N, p))
     axis[:, 0] = 1e6
-    return [corner, -corner, axis, np.zeros((N, p)), np.sign(rng.normal(size=(N, p))) * 1e6, rng.normal(size=(N, p))]
+    return [
+        corner,
+        -corner,
+        axis,
+        np.zeros((N, p)),
+        np.sign(rng.normal(size=(N, p))) * 1e6,
+        rng.normal(size=(N, p)),
+    ]
 
 
-@pytest.mark.parametrize(("made", "stage"), stages(), ids=lambda value: getattr(value, "mechanism", ""))
+@pytest.mark.parametrize(
+    ("made", "stage"), stages(), ids=lambda value: getattr(value, "mechanism", "")
+)
 def test_honest_reports_about_extreme_data_pass(made: Task, stage: Stage) -> None:
     rng = np.random.default_rng(0)
     one_slice, mixed = np.full(N, "b"), rng.choice(["a", "b", "c"], N)
@@ -48,10 +57,14 @@ def test_honest_reports_about_extreme_data_pass(made: Task, stage: Stage) -> Non
             assert implausible(stage, N, released.blocks) is None
 
 
-def noisy(stage: Stage, exact: dict[str, np.ndarray], count: int, rng: np.random.Generator) -> np.ndarray:
+def noisy(
+    stage: Stage, exact: dict[str, np.ndarray], count: int, rng: np.random.Generator
+) -> np.ndarray:
     """Rows of published integers around these exact sums."""
     blocks = [
-        np.floor((exact[block.name] + rng.normal(0, block.sd, (count, block.size))) / block.worth + 0.5)
+        np.floor(
+            (exact[block.name] + rng.normal(0, block.sd, (count, block.size))) / block.worth + 0.5
+        )
         for block in stage.blocks
     ]
     return np.concatenate(blocks, axis=1).astype(np.int64)
@@ -91,11 +104,17 @@ FAULTS = [
 
 
 @pytest.mark.parametrize(("name", "place", "value", "said"), FAULTS)
-def test_what_clip_and_noise_do_not_allow_is_found(name: str, place: int, value: float, said: str) -> None:
+def test_what_clip_and_noise_do_not_allow_is_found(
+    name: str, place: int, value: float, said: str
+) -> None:
     stage = first_stage(task(5, privacy={"epsilon": 8.0}))
     exact = at_the_edge(stage)
     exact[name][place] = value
-    fault = Plausibility(stage).faults(np.array([N]), noisy(stage, exact, 1, np.random.default_rng(2))).get(0, "")
+    fault = (
+        Plausibility(stage)
+        .faults(np.array([N]), noisy(stage, exact, 1, np.random.default_rng(2)))
+        .get(0, "")
+    )
     assert said in fault
     assert "outside of" in fault
 
@@ -111,11 +130,19 @@ def test_norms_and_totals_catch_what_no_single_coordinate_shows(factor: float) -
     assert (fault is None) if factor == 1.0 else ("the norm of the slice sums" in str(fault))
     exact = at_the_edge(stage)
     exact["diagonal"] *= factor
-    fault = Plausibility(stage).faults(np.array([N]), noisy(stage, exact, 1, np.random.default_rng(4))).get(0)
+    fault = (
+        Plausibility(stage)
+        .faults(np.array([N]), noisy(stage, exact, 1, np.random.default_rng(4)))
+        .get(0)
+    )
     assert (fault is None) if factor == 1.0 else ("the trace" in str(fault))
     exact = at_the_edge(stage)
     exact["counts"] = np.full(stage.slices, factor * N / stage.slices)
-    fault = Plausibility(stage).faults(np.array([N]), noisy(stage, exact, 1, np.random.default_rng(5))).get(0)
+    fault = (
+        Plausibility(stage)
+        .faults(np.array([N]), noisy(stage, exact, 1, np.random.default_rng(5)))
+        .get(0)
+    )
     assert (fault is None) if factor == 1.0 else ("count" in str(fault))
 
 
@@ -134,7 +161,9 @@ def test_wrong_layouts_are_named() -> None:
 
 
 @settings(max_examples=200)
-@given(st.lists(st.integers(-(2**54), 2**54), min_size=18, max_size=18), st.integers(1, MAX_RECORDS))
+@given(
+    st.lists(st.integers(-(2**54), 2**54), min_size=18, max_size=18), st.integers(1, MAX_RECORDS)
+)
 def test_any_integers_get_an_answer(values: list[int], n: int) -> None:
     stage = first_stage(task(3))
     fault = implausible(stage, n, np.split(np.array(values), [9, 12, 15]))

@@ -24,7 +24,10 @@ def areas(panel):
 
 def test_areas_and_curves_agree_with_an_independent_implementation():
     rng = np.random.default_rng(0)
-    inside, outside = rng.normal(0.7, 1.0, 80).round(1), rng.normal(0.0, 1.0, 120).round(1)  # with ties
+    inside, outside = (
+        rng.normal(0.7, 1.0, 80).round(1),
+        rng.normal(0.0, 1.0, 120).round(1),
+    )  # with ties
     labels, scores = np.repeat([1, 0], [80, 120]), np.concatenate([inside, outside])
     assert roc.area(inside, outside) == pytest.approx(roc_auc_score(labels, scores))
     false, true, _ = roc_curve(labels, scores, drop_intermediate=False)
@@ -35,7 +38,9 @@ def test_areas_and_curves_agree_with_an_independent_implementation():
 def test_the_limits_are_those_of_two_normals(mu):
     curve = roc.limit(mu)
     assert (curve[0], curve[-1]) == (0.0, 1.0)
-    assert np.trapezoid(curve, roc.GRID) == pytest.approx(float(ndtr(mu / math.sqrt(2.0))), abs=0.01)
+    assert np.trapezoid(curve, roc.GRID) == pytest.approx(
+        float(ndtr(mu / math.sqrt(2.0))), abs=0.01
+    )
     assert 0.5 < roc.limit_area(mu) < float(ndtr(mu / math.sqrt(2.0)))
 
 
@@ -51,7 +56,9 @@ def test_independent_features_over_200_repetitions():
     raw, sent = panel.attacks
     assert raw.mean - raw.half_width >= 0.8
     assert sent.mean + sent.half_width <= 0.6
-    assert sent.mean - 1.5 * sent.half_width <= roc.limit_area(panel.mu)  # 99.8% one-sided: the proven limit stands
+    assert sent.mean - 1.5 * sent.half_width <= roc.limit_area(
+        panel.mu
+    )  # 99.8% one-sided: the proven limit stands
 
 
 @pytest.mark.slow
@@ -88,7 +95,10 @@ def test_the_score_is_the_exact_likelihood_ratio_up_to_a_constant():
     scores = tracing.against_reports(task, sent, X, y)
     stage, report = first_stage(task), reports_of(sent)[0]
     numbers = np.concatenate(
-        [values * block.worth / block.sd for block, values in zip(stage.blocks, report.blocks, strict=True)]
+        [
+            values * block.worth / block.sd
+            for block, values in zip(stage.blocks, report.blocks, strict=True)
+        ]
     )
     adds = np.stack([_adds(task, stage, x, h) for x, h in zip(X, y, strict=True)])
     expected = adds @ (numbers - 6 * adds.mean(axis=0))

@@ -59,7 +59,11 @@ def test_retries_repeat_the_same_bytes():
 def test_the_canary_reaches_what_theorem_1_allows(broken):
     """With the same clip in both stages nothing is missing but the grid."""
     claim = Claim(1.0, 1e-6, n=8, p=4, slices=2, truncate=1.0, norm=2.0)
-    task = claim.task("gaussian") if broken is None else claim.task("gaussian", final_norm=2.0, limit=4, keep=1)
+    task = (
+        claim.task("gaussian")
+        if broken is None
+        else claim.task("gaussian", final_norm=2.0, limit=4, keep=1)
+    )
     streams = canary(task, 8)
     expected = predicted(task, through_agent(task)(*streams.first), streams)
     assert np.linalg.norm(expected) == pytest.approx(plan.total_mu(task), rel=1e-3)
@@ -74,7 +78,15 @@ def test_numbers_are_read_in_standard_deviations_of_their_noise():
 
 def test_votes_are_as_private_as_the_sums_behind_them():
     claim = Claim(EPSILON, DELTA, n=8, p=4, slices=2, truncate=1.0, norm=2.0)
-    task = claim.task("gaussian", method="votes", select="majority", threshold=0.2, final_norm=2.0, limit=4, keep=1)
+    task = claim.task(
+        "gaussian",
+        method="votes",
+        select="majority",
+        threshold=0.2,
+        final_norm=2.0,
+        limit=4,
+        keep=1,
+    )
     bound = blackbox.audit(through_agent(task, source_of(5)), task, 300)
     assert bound.epsilon <= EPSILON
 

@@ -35,8 +35,12 @@ def turned(law, seed=3):
 @pytest.mark.parametrize("x", [1e-3, 1.0, 30.0, 700.0, 50_000.0])
 def test_the_chi_square_tail_agrees_with_high_precision_and_never_underflows(degrees, x):
     with mpmath.workdps(50):
-        truth = mpmath.log(mpmath.gammainc(mpmath.mpf(degrees) / 2, mpmath.mpf(x) / 2, regularized=True))
-    assert exact.log_chi_square_tail(degrees, np.array([x]))[0] == pytest.approx(float(truth), rel=1e-9, abs=1e-12)
+        truth = mpmath.log(
+            mpmath.gammainc(mpmath.mpf(degrees) / 2, mpmath.mpf(x) / 2, regularized=True)
+        )
+    assert exact.log_chi_square_tail(degrees, np.array([x]))[0] == pytest.approx(
+        float(truth), rel=1e-9, abs=1e-12
+    )
 
 
 @pytest.mark.parametrize("trials", [50, 400])
@@ -44,8 +48,12 @@ def test_the_chi_square_tail_agrees_with_high_precision_and_never_underflows(deg
 def test_binomial_bounds_cover_as_often_as_they_say(trials, chance):
     hits = np.arange(trials + 1)
     weight = binom.pmf(hits, trials, chance)
-    below = sum(w for k, w in zip(hits, weight, strict=True) if at_least(int(k), trials, 0.99) > chance)
-    above = sum(w for k, w in zip(hits, weight, strict=True) if at_most(int(k), trials, 0.99) < chance)
+    below = sum(
+        w for k, w in zip(hits, weight, strict=True) if at_least(int(k), trials, 0.99) > chance
+    )
+    above = sum(
+        w for k, w in zip(hits, weight, strict=True) if at_most(int(k), trials, 0.99) < chance
+    )
     assert below <= 0.01 + 1e-12
     assert above <= 0.01 + 1e-12
 
@@ -81,7 +89,9 @@ def test_certain_values_that_differ_are_an_infinite_epsilon():
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 8.0])
 def test_monte_carlo_comes_close_to_the_truth_and_stays_below_it(epsilon, seed):
     first, second = shifted(accounting.mu_of(epsilon, DELTA))
-    found = montecarlo.bound(turned(first), turned(second), epsilon, DELTA, 60_000, np.random.default_rng(seed))
+    found = montecarlo.bound(
+        turned(first), turned(second), epsilon, DELTA, 60_000, np.random.default_rng(seed)
+    )
     assert 0.85 * epsilon < found.epsilon <= epsilon
     assert found.delta <= DELTA
 
@@ -105,7 +115,9 @@ def test_samples_have_the_stated_mean_and_covariance():
     law = turned(Gaussian(rng.standard_normal((3, 2)), np.array([0.5, 1.0, 4.0])))
     Y = law.sample(100_000, rng)
     assert np.allclose(Y.mean(axis=0), law.mean.T, atol=0.03)
-    assert np.allclose(np.cov(Y[:, 0].T), law.basis @ np.diag(law.variances) @ law.basis.T, atol=0.06)
+    assert np.allclose(
+        np.cov(Y[:, 0].T), law.basis @ np.diag(law.variances) @ law.basis.T, atol=0.06
+    )
     assert law.variance_along(law.basis[:, 2]) == pytest.approx(4.0)
     assert not same_noise(law, law)  # with axes of its own, nobody has compared them
 

@@ -25,7 +25,9 @@ def asked(capsys, *arguments):
 
 
 def test_a_question_is_answered_with_the_documented_keys(capsys):
-    answer = asked(capsys, "audit", "--mechanism", "vgm", "--pair", "C", "--epsilon", "1", "--samples", "2000")
+    answer = asked(
+        capsys, "audit", "--mechanism", "vgm", "--pair", "C", "--epsilon", "1", "--samples", "2000"
+    )
     assert answer["verdict"] == "violated"
     assert answer["epsilon_lower_bound"] >= 21
     assert answer["delta"] == pytest.approx(1000**-1.1)
@@ -46,7 +48,18 @@ def test_all_pairs_of_the_default_are_consistent_and_text_says_so(capsys):
 
 
 def test_a_public_dimension_can_be_given(capsys):
-    answer = asked(capsys, "audit", "--mechanism", "vgm", "--pair", "B", "--dimension", "1", "--samples", "2000")
+    answer = asked(
+        capsys,
+        "audit",
+        "--mechanism",
+        "vgm",
+        "--pair",
+        "B",
+        "--dimension",
+        "1",
+        "--samples",
+        "2000",
+    )
     assert answer["verdict"] == "violated"
 
 
@@ -56,7 +69,14 @@ def test_a_task_is_searched_with_its_own_data(capsys, tmp_path, mechanism):
     rows = "\n".join(f"{a:.4f},{b:.4f},{y:.4f}" for a, b, y in rng.standard_normal((50, 3)) * 2)
     (tmp_path / "data.csv").write_text("a,b,y\n" + rows + "\n")
     (tmp_path / "task.toml").write_text(TASK.replace("MECHANISM", mechanism))
-    arguments = ["--task", str(tmp_path / "task.toml"), "--data", str(tmp_path / "data.csv"), "--samples", "2000"]
+    arguments = [
+        "--task",
+        str(tmp_path / "task.toml"),
+        "--data",
+        str(tmp_path / "data.csv"),
+        "--samples",
+        "2000",
+    ]
     answer = asked(capsys, "audit", *arguments)
     assert answer["mechanism"] == mechanism
     if mechanism != "vgm":
@@ -66,7 +86,9 @@ def test_a_task_is_searched_with_its_own_data(capsys, tmp_path, mechanism):
 
 
 def test_the_agent_can_be_asked(capsys):
-    answer = asked(capsys, "audit", "--mechanism", "agent", "--runs", "100", "--seed", "1", "--delta", "0.01")
+    answer = asked(
+        capsys, "audit", "--mechanism", "agent", "--runs", "100", "--seed", "1", "--delta", "0.01"
+    )
     assert answer["mechanism"] == "agent"
     assert answer["verdict"] == "consistent"
     assert answer["confidence"] == 0.999
@@ -92,13 +114,18 @@ def test_a_task_needs_data_that_fit(capsys, tmp_path):
     (tmp_path / "data.csv").write_text("a,y\n1,2\n")
     assert main(["audit", "--task", str(tmp_path / "task.toml")]) == 2
     assert "--data" in capsys.readouterr().err
-    assert main(["audit", "--task", str(tmp_path / "task.toml"), "--data", str(tmp_path / "data.csv")]) == 2
+    assert (
+        main(["audit", "--task", str(tmp_path / "task.toml"), "--data", str(tmp_path / "data.csv")])
+        == 2
+    )
     assert "lacks the columns ['b']" in capsys.readouterr().err
 
 
 def test_an_attack_leaves_a_picture_and_areas(capsys, tmp_path):
     picture = tmp_path / "new" / "roc.png"
-    answer = asked(capsys, "attack", "--data", "independent", "--repetitions", "2", "--out", str(picture))
+    answer = asked(
+        capsys, "attack", "--data", "independent", "--repetitions", "2", "--out", str(picture)
+    )
     assert answer["picture"] == str(picture)
     assert picture.read_bytes().startswith(b"\x89PNG")
     attacks = answer["data"][0]["attacks"]

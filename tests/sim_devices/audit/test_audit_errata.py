@@ -54,7 +54,9 @@ def loss(M, basis):
 
 
 def test_e5_the_classical_formula_wastes_noise_and_then_lacks_it():
-    waste = [accounting.classical_sigma(1.0, e, DELTA) * accounting.mu_of(e, DELTA) for e in (1.0, 2.0)]
+    waste = [
+        accounting.classical_sigma(1.0, e, DELTA) * accounting.mu_of(e, DELTA) for e in (1.0, 2.0)
+    ]
     assert waste == pytest.approx([1.43, 1.29], abs=0.01)
     assert accounting.delta_of(1.0 / accounting.classical_sigma(1.0, 7.7, DELTA), 7.7) > DELTA
 

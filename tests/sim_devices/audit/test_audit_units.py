@@ -74,9 +74,16 @@ def test_a_unit_that_is_larger_than_the_task_says_is_found():
 def law_of_fresh(contract, records):
     """The law of two reports about the first and the second half of the records."""
     stages = [plan.first_stage(contract), plan.final_stage(contract, tuple(range(P)))]
-    halves = [Records(records.X[k * N : (k + 1) * N], records.slices[k * N : (k + 1) * N]) for k in (0, 1)]
-    laws = [law_of_stages(plain(contract), [stage], half) for stage, half in zip(stages, halves, strict=True)]
-    return Gaussian(np.vstack([law.mean for law in laws]), np.concatenate([law.variances for law in laws]))
+    halves = [
+        Records(records.X[k * N : (k + 1) * N], records.slices[k * N : (k + 1) * N]) for k in (0, 1)
+    ]
+    laws = [
+        law_of_stages(plain(contract), [stage], half)
+        for stage, half in zip(stages, halves, strict=True)
+    ]
+    return Gaussian(
+        np.vstack([law.mean for law in laws]), np.concatenate([law.variances for law in laws])
+    )
 
 
 def plain(contract):
@@ -108,9 +115,14 @@ def test_a_record_that_disappears_from_a_fresh_stream_costs_up_to_a_factor_of_sq
     contract = task(records="fresh")
     v = np.full(P, C / math.sqrt(P))
     X = np.tile(v, (2 * N + 1, 1))
-    X[N] = -v  # comes into the first report once the record at 0 is gone, and a `v` takes its place in the second
+    X[
+        N
+    ] = -v  # comes into the first report once the record at 0 is gone, and a `v` takes its place in the second
     slices = np.zeros(2 * N, np.int64)
-    mu = distance(law_of_fresh(contract, Records(X[:-1], slices)), law_of_fresh(contract, Records(X[1:], slices)))
+    mu = distance(
+        law_of_fresh(contract, Records(X[:-1], slices)),
+        law_of_fresh(contract, Records(X[1:], slices)),
+    )
     assert mu == pytest.approx(math.sqrt(2.0) * plan.total_mu(contract), rel=1e-3)
 
 
@@ -123,7 +135,10 @@ def test_no_pair_of_records_moves_a_stage_further_than_its_cost(seed):
         X = rng.standard_normal((2, P)) * rng.choice([0.1, 1.0, 50.0])
         labels = rng.integers(0, 3, 2)
         for stage in stages:
-            one, other = (law_of_stages(contract, [stage], Records(X[k : k + 1], labels[k : k + 1])) for k in (0, 1))
+            one, other = (
+                law_of_stages(contract, [stage], Records(X[k : k + 1], labels[k : k + 1]))
+                for k in (0, 1)
+            )
             assert distance(one, other) <= stage.mu * (1 + 1e-12)
 
 
@@ -136,7 +151,12 @@ def test_what_is_learned_is_what_is_audited():
     moments = learned(contract, stage, records)
     second = moments.second()
     expected = np.concatenate(
-        [moments.sums().ravel(), moments.counts(), np.diagonal(second), second[np.triu_indices(P, 1)]]
+        [
+            moments.sums().ravel(),
+            moments.counts(),
+            np.diagonal(second),
+            second[np.triu_indices(P, 1)],
+        ]
     )
     assert np.array_equal(law.mean[:, 0], expected)
     sds = np.concatenate([np.full(block.size, block.sd / block.unit) for block in stage.blocks])

@@ -18,7 +18,9 @@ from sim_devices.audit.suite import MUST_FAIL, PRIVATE, searched
 DELTA = 1000**-1.1
 
 
-@pytest.mark.parametrize(("name", "least"), [("A", 1000.0), ("B", 1000.0), ("C", 21.0), ("Z", 10.0)])
+@pytest.mark.parametrize(
+    ("name", "least"), [("A", 1000.0), ("B", 1000.0), ("C", 21.0), ("Z", 10.0)]
+)
 def test_the_papers_mechanism_is_refuted_in_closed_form(name, least):
     finding = check("vgm", pair(name), 1.0, DELTA, samples=0)
     assert finding.verdict == "violated"
@@ -36,7 +38,9 @@ def test_the_swap_needs_no_estimated_dimension():
 
 
 def test_the_papers_mechanism_gets_worse_with_more_records():
-    small, large = (check("vgm", pair("C", n=n), 1.0, n**-1.1, samples=0).bound.epsilon for n in (1000, 10_000))
+    small, large = (
+        check("vgm", pair("C", n=n), 1.0, n**-1.1, samples=0).bound.epsilon for n in (1000, 10_000)
+    )
     assert large > small
 
 
@@ -47,18 +51,25 @@ def test_monte_carlo_agrees_with_the_closed_form_on_pair_c():
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "name"), [(mechanism, name) for mechanism, names in MUST_FAIL.items() for name in names]
+    ("mechanism", "name"),
+    [(mechanism, name) for mechanism, names in MUST_FAIL.items() for name in names],
 )
 def test_every_known_mistake_is_found(mechanism, name):
     assert check(mechanism, pair(name), 1.0, DELTA, samples=0).verdict == "violated"
 
 
 def test_the_figures_of_the_known_mistakes():
-    assert check("clip-from-data", pair("cR"), 1.0, DELTA).bound.epsilon == pytest.approx(248.0, rel=0.01)
+    assert check("clip-from-data", pair("cR"), 1.0, DELTA).bound.epsilon == pytest.approx(
+        248.0, rel=0.01
+    )
     assert math.isinf(check("ccmd", pair("ccmd"), 1.0, DELTA).bound.epsilon)
     # Two releases of full cost: mu is sqrt(2) times what was claimed.
-    assert check("renoised", pair("worst"), 1.0, DELTA).bound.epsilon == pytest.approx(1.502, abs=0.002)
-    assert check("unweighted", pair("worst"), 1.0, DELTA).bound.epsilon == pytest.approx(1.502, abs=0.002)
+    assert check("renoised", pair("worst"), 1.0, DELTA).bound.epsilon == pytest.approx(
+        1.502, abs=0.002
+    )
+    assert check("unweighted", pair("worst"), 1.0, DELTA).bound.epsilon == pytest.approx(
+        1.502, abs=0.002
+    )
 
 
 @pytest.mark.parametrize("mechanism", PRIVATE)
@@ -72,7 +83,9 @@ def test_what_we_ship_survives_every_pair(mechanism, name):
 def test_the_audit_is_sharp_and_the_calibration_wastes_nothing(mechanism, epsilon):
     bounds = [check(mechanism, pair(name), epsilon, 1e-6).bound.epsilon for name in ("C", "worst")]
     assert max(bounds) <= epsilon
-    assert min(bounds) > 0.999 * epsilon  # the bar is 85%; what is missing pays for the sampler and the grid
+    assert (
+        min(bounds) > 0.999 * epsilon
+    )  # the bar is 85%; what is missing pays for the sampler and the grid
 
 
 def test_votes_from_the_shipped_screening_are_not_those_of_the_paper():

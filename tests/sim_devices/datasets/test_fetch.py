@@ -26,11 +26,18 @@ def fake_archive(train_windows: int = 7352) -> bytes:
     with zipfile.ZipFile(inner, "w", zipfile.ZIP_DEFLATED) as archive:
         root = "UCI HAR Dataset"
         archive.writestr(f"{root}/features.txt", "".join(f"{j} feature-{j}\n" for j in range(561)))
-        for part, people, windows in (("train", TRAIN_PEOPLE, train_windows), ("test", TEST_PEOPLE, 2947)):
+        for part, people, windows in (
+            ("train", TRAIN_PEOPLE, train_windows),
+            ("test", TEST_PEOPLE, 2947),
+        ):
             subjects = sorted(people[k % len(people)] for k in range(windows))
             archive.writestr(f"{root}/{part}/X_{part}.txt", ("0.5 " * 561 + "\n") * windows)
-            archive.writestr(f"{root}/{part}/y_{part}.txt", "".join(f"{k % 6 + 1}\n" for k in range(windows)))
-            archive.writestr(f"{root}/{part}/subject_{part}.txt", "".join(f"{who}\n" for who in subjects))
+            archive.writestr(
+                f"{root}/{part}/y_{part}.txt", "".join(f"{k % 6 + 1}\n" for k in range(windows))
+            )
+            archive.writestr(
+                f"{root}/{part}/subject_{part}.txt", "".join(f"{who}\n" for who in subjects)
+            )
     outer = io.BytesIO()
     with zipfile.ZipFile(outer, "w") as archive:
         archive.writestr("UCI HAR Dataset.zip", inner.getvalue())
@@ -70,7 +77,11 @@ def test_a_download_is_checked_and_can_be_read(site, tmp_path):
     folder, address = site
     (folder / "har.zip").write_bytes(fake_archive())
     steps: list[tuple[int, int | None]] = []
-    fetched = fetch_har(tmp_path / "new" / "data", url=f"{address}/har.zip", progress=lambda *step: steps.append(step))
+    fetched = fetch_har(
+        tmp_path / "new" / "data",
+        url=f"{address}/har.zip",
+        progress=lambda *step: steps.append(step),
+    )
     assert steps[-1] == (fetched.bytes, fetched.bytes)
     assert not fetched.known
     assert fetched.sha256 in str(fetched)
@@ -91,7 +102,9 @@ def test_a_download_is_checked_and_can_be_read(site, tmp_path):
         ("broken.zip", None, 10**9, "18 of 1,000 bytes|broke off"),
     ],
 )
-def test_what_is_not_the_archive_leaves_nothing_behind(site, tmp_path, name, content, limit, message):
+def test_what_is_not_the_archive_leaves_nothing_behind(
+    site, tmp_path, name, content, limit, message
+):
     folder, address = site
     if content is not None:
         (folder / name).write_bytes(content)

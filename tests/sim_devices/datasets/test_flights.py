@@ -65,7 +65,9 @@ def test_the_sample_is_seeded_ordered_and_without_replacement(tmp_path):
         assert (np.diff(stream.y) > 0).all(), "in the order of the file"
         assert np.array_equal(stream.X[:, FEATURES.index("arr_time")], stream.y)
     assert all(np.array_equal(a.y, b.y) for a, b in zip(one.devices, again.devices, strict=True))
-    assert any(not np.array_equal(a.y, b.y) for a, b in zip(one.devices, other.devices, strict=True))
+    assert any(
+        not np.array_equal(a.y, b.y) for a, b in zip(one.devices, other.devices, strict=True)
+    )
     assert [(stream.device, stream.y.tolist()) for stream in one.unseen] == [("C", [7.0])]
     assert one.caveats[0].startswith("2 flights")
     for wrong in ({"carriers": 4}, {"carriers": 0}, {"n": 0}):

@@ -95,7 +95,10 @@ def test_every_volunteer(people):
             for delta in (None, 1e-6):
                 setting = Setting(1.0, delta, unit_records=2, dimension=dimension)
                 found = np.array(
-                    [_of_volunteer(population, person.device, chosen, setting) for person in people.devices]
+                    [
+                        _of_volunteer(population, person.device, chosen, setting)
+                        for person in people.devices
+                    ]
                 )
                 print(
                     f"{len(population.classes)} classes, {'chosen' if chosen else 'screened'}, delta {delta}: "

@@ -12,7 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sim_devices.datasets import DataError, DeviceStream, Population, with_levels, with_shuffled_responses
+from sim_devices.datasets import (
+    DataError,
+    DeviceStream,
+    Population,
+    with_levels,
+    with_shuffled_responses,
+)
 from sim_devices.datasets.har import as_printed, har, unique_names
 from sim_devices.datasets.population import ACTIVITIES, LEVELS
 
@@ -41,9 +47,13 @@ def layout(tmp_path: Path) -> Path:
         np.savetxt(root / part / f"X_{part}.txt", X, fmt="%16.7e", delimiter="")
         np.savetxt(root / part / f"y_{part}.txt", y, fmt="%d")
         np.savetxt(root / part / f"subject_{part}.txt", subject, fmt="%d")
-        for name, values in zip(stored, (X, y, np.array(subject), np.full(len(y), part == "train")), strict=True):
+        for name, values in zip(
+            stored, (X, y, np.array(subject), np.full(len(y), part == "train")), strict=True
+        ):
             stored[name].append(values)
-    (root / "features.txt").write_text("".join(f"{j} {name}\n" for j, name in enumerate(NAMES, start=1)))
+    (root / "features.txt").write_text(
+        "".join(f"{j} {name}\n" for j, name in enumerate(NAMES, start=1))
+    )
     arrays = {name: np.concatenate(values) for name, values in stored.items()}
     np.savez(tmp_path / "har_full561.npz", feature_names=np.array(NAMES), **arrays)
     return root
@@ -51,7 +61,9 @@ def layout(tmp_path: Path) -> Path:
 
 def zipped(root: Path, archive: Path) -> Path:
     with zipfile.ZipFile(archive, "w") as target:
-        target.writestr("__MACOSX/UCI HAR Dataset/train/X_train.txt", "rubbish that some archivers add")
+        target.writestr(
+            "__MACOSX/UCI HAR Dataset/train/X_train.txt", "rubbish that some archivers add"
+        )
         for file in sorted(root.rglob("*.txt")):
             target.write(file, file.relative_to(root.parent))
     return archive
@@ -65,7 +77,11 @@ def nested(root: Path, archive: Path) -> Path:
 
 
 def same(one: Population, other: Population) -> bool:
-    return (one.features, one.classes, one.caveats) == (other.features, other.classes, other.caveats) and all(
+    return (one.features, one.classes, one.caveats) == (
+        other.features,
+        other.classes,
+        other.caveats,
+    ) and all(
         a.device == b.device and np.array_equal(a.X, b.X) and np.array_equal(a.y, b.y)
         for a, b in zip(one.everyone, other.everyone, strict=True)
     )
@@ -132,9 +148,15 @@ def cut(name: str, lines: int) -> Callable[[Path], None]:
         (lambda root: (root / "test" / "y_test.txt").unlink(), "y_test.txt' is missing"),
         (cut("train/y_train.txt", 5), "do not fit together"),
         (cut("features.txt", 3), "do not fit together"),
-        (lambda root: (root / "test" / "X_test.txt").write_text("1 2 3\n4 5\n"), "X_test.txt' cannot be read"),
+        (
+            lambda root: (root / "test" / "X_test.txt").write_text("1 2 3\n4 5\n"),
+            "X_test.txt' cannot be read",
+        ),
         (lambda root: (root / "test" / "y_test.txt").write_text("7\n" * 6), "not all among 1..6"),
-        (lambda root: (root / "test" / "subject_test.txt").write_text("3\n" * 6), "in the training and in the test"),
+        (
+            lambda root: (root / "test" / "subject_test.txt").write_text("3\n" * 6),
+            "in the training and in the test",
+        ),
         (lambda root: (root / "train" / "X_train.txt").unlink(), "neither"),
     ],
 )
@@ -186,7 +208,9 @@ def test_shuffling_breaks_the_link_of_the_devices_only(layout):
     population = har(layout, levels=False)
     shuffled = with_shuffled_responses(population, np.random.default_rng(1))
     assert [sorted(a.y) for a in shuffled.devices] == [sorted(b.y) for b in population.devices]
-    assert any((a.y != b.y).any() for a, b in zip(shuffled.devices, population.devices, strict=True))
+    assert any(
+        (a.y != b.y).any() for a, b in zip(shuffled.devices, population.devices, strict=True)
+    )
     assert shuffled.unseen == population.unseen
     assert "shuffled" in shuffled.caveats[-1]
 
@@ -195,7 +219,13 @@ def test_shuffling_breaks_the_link_of_the_devices_only(layout):
 def test_the_real_set_is_what_its_authors_describe(data_dir):
     population = har(data_dir, levels=False)
     assert len(population.features) == len(set(population.features)) == 561
-    assert sum("bandsEnergy" in name and name.endswith(("-X", "-Y", "-Z")) for name in population.features) == 126
+    assert (
+        sum(
+            "bandsEnergy" in name and name.endswith(("-X", "-Y", "-Z"))
+            for name in population.features
+        )
+        == 126
+    )
     assert (len(population.devices), len(population.unseen)) == (21, 9)
     assert sum(map(len, population.devices)) == 7352
     assert sum(map(len, population.unseen)) == 2947
@@ -206,5 +236,7 @@ def test_the_real_set_is_what_its_authors_describe(data_dir):
 @pytest.mark.data
 @pytest.mark.slow
 def test_the_official_layout_of_the_real_set_gives_the_same_bits(data_dir, tmp_path):
-    subprocess.run([sys.executable, data_dir / "uci_layout", tmp_path], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, data_dir / "uci_layout", tmp_path], check=True, stdout=subprocess.DEVNULL
+    )
     assert same(har(tmp_path), har(data_dir / "uci_har"))

@@ -63,7 +63,9 @@ def test_the_random_beta_of_model_two_moves_a_slice_by_less_than_a_two_hundredth
     betas = [true_basis("II", 10, "low", rng)[:, 0] for _ in range(2000)]
     variance = [beta @ Sigma @ beta for beta in betas]
     for extreme in (np.argmin(variance), np.argmax(variance)):
-        _, y = simulate("II", 400_000, 10, "low", np.random.default_rng(3), basis=betas[extreme][:, None])
+        _, y = simulate(
+            "II", 400_000, 10, "low", np.random.default_rng(3), basis=betas[extreme][:, None]
+        )
         share = np.bincount(np.searchsorted(cut_points("II", 10, "low"), y), minlength=8) / len(y)
         assert np.abs(share - 1 / 8).max() < 0.005
 
@@ -85,7 +87,11 @@ def test_features_have_the_covariance_of_the_model(model):
     X, y = simulate(model, 200_000, 6, "low", np.random.default_rng(5))
     if model == "V":
         X = X - np.column_stack([y, y**2]) @ true_basis("V", 6, "low", np.random.default_rng(5)).T
-    expected = 0.5 ** np.abs(np.subtract.outer(np.arange(6), np.arange(6))) if model in ("II", "IV") else np.eye(6)
+    expected = (
+        0.5 ** np.abs(np.subtract.outer(np.arange(6), np.arange(6)))
+        if model in ("II", "IV")
+        else np.eye(6)
+    )
     assert np.abs(X.T @ X / len(X) - expected).max() < 0.02
 
 
@@ -141,7 +147,9 @@ def test_as_a_population(model):
         assert np.array_equal(stream.y == "1", (stream.X @ beta)[:, 0] < 0)
     again = population(model, devices=3, n=40, p=10, seed=9)
     assert all(np.array_equal(a.X, b.X) for a, b in zip(made.everyone, again.everyone, strict=True))
-    assert not np.array_equal(made.devices[0].X, population(model, devices=3, n=40, p=10, seed=10).devices[0].X)
+    assert not np.array_equal(
+        made.devices[0].X, population(model, devices=3, n=40, p=10, seed=10).devices[0].X
+    )
 
 
 def test_what_does_not_exist_is_refused():

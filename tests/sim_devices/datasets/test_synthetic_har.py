@@ -25,7 +25,10 @@ def test_shape_and_names(population):
 
 
 def test_a_seed_gives_the_same_people_and_another_seed_others(population):
-    again, fewer = synthetic_har(12, 120, seed=3, levels=False), synthetic_har(2, 120, seed=3, levels=False)
+    again, fewer = (
+        synthetic_har(12, 120, seed=3, levels=False),
+        synthetic_har(2, 120, seed=3, levels=False),
+    )
     other = synthetic_har(2, 120, seed=4, levels=False)
     first = population.devices[0]
     np.testing.assert_array_equal(first.X, again.devices[0].X)
@@ -43,10 +46,17 @@ def test_a_short_stream_holds_every_activity(windows):
 
 
 def accuracy(population):
-    X, y = (np.concatenate([getattr(stream, part) for stream in population.devices]) for part in ("X", "y"))
+    X, y = (
+        np.concatenate([getattr(stream, part) for stream in population.devices])
+        for part in ("X", "y")
+    )
     moves = X.std(0) > 1e-9
     model = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(X[:, moves], y)
-    return np.mean(np.concatenate([model.predict(stream.X[:, moves]) == stream.y for stream in population.unseen]))
+    return np.mean(
+        np.concatenate(
+            [model.predict(stream.X[:, moves]) == stream.y for stream in population.unseen]
+        )
+    )
 
 
 def test_levels_can_be_told_apart_and_six_activities_only_in_part(population):

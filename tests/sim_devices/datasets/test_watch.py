@@ -21,8 +21,12 @@ def population():
 
 
 def test_ten_people_seven_exercises(population):
-    assert [stream.device for stream in population.devices] == [f"person-{k:02d}" for k in range(1, 8)]
-    assert [stream.device for stream in population.unseen] == [f"person-{k:02d}" for k in range(8, 11)]
+    assert [stream.device for stream in population.devices] == [
+        f"person-{k:02d}" for k in range(1, 8)
+    ]
+    assert [stream.device for stream in population.unseen] == [
+        f"person-{k:02d}" for k in range(8, 11)
+    ]
     assert population.classes == ("PEN", "ABD", "FEL", "IR", "ER", "TRAP", "ROW")
     assert all(set(stream.y) == set(population.classes) for stream in population.everyone)
     assert all(len(stream) > 200 for stream in population.everyone)

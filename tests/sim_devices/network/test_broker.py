@@ -38,9 +38,15 @@ class Listener:
         # A new client object each time: paho's loop_start leaks its socket pair if it is called twice on one.
         session = {"clean_session": False} if self.protocol == mqtt.MQTTv311 else {}
         protocol = mqtt.MQTTProtocolVersion(self.protocol)
-        self.client = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, client_id=self.name, protocol=protocol, **session)
-        self.client.on_message = lambda _client, _data, m: self.got.append((m.topic, m.payload, m.retain))
-        self.client.on_connect = lambda _client, _data, _flags, code, _properties: self.codes.append(str(code))
+        self.client = mqtt.Client(
+            mqtt.CallbackAPIVersion.VERSION2, client_id=self.name, protocol=protocol, **session
+        )
+        self.client.on_message = lambda _client, _data, m: self.got.append(
+            (m.topic, m.payload, m.retain)
+        )
+        self.client.on_connect = lambda _client, _data, _flags, code, _properties: (
+            self.codes.append(str(code))
+        )
         self.client.connect(*self.address)
         self.client.loop_start()
 
@@ -79,7 +85,9 @@ def test_devices_that_join_at_once_get_their_own_messages_and_no_others(url):
         device.client.subscribe([("task", 1), (f"receipt/d{k}", 1)])
         device.client.publish(f"report/d{k}", bytes(5000), qos=1)
     assert wait_for(lambda: all(len(device.got) >= 2 for device in fleet))
-    assert [device.topics() for device in fleet] == [Counter({"task": 1, f"receipt/d{k}": 1}) for k in range(devices)]
+    assert [device.topics() for device in fleet] == [
+        Counter({"task": 1, f"receipt/d{k}": 1}) for k in range(devices)
+    ]
     late = Listener(url, "late", "task")
     assert wait_for(lambda: bool(late.got))
     assert late.got == [("task", b"contract", True)]
@@ -128,7 +136,14 @@ def test_the_embedded_broker_tells_a_client_of_version_5_that_it_has_only_3(embe
 
 def test_the_embedded_broker_ends_with_its_parent():
     port = module._free_port()
-    command = [sys.executable, "-m", "sim_devices.network.broker_embedded", "--port", str(port), "--follow-stdin"]
+    command = [
+        sys.executable,
+        "-m",
+        "sim_devices.network.broker_embedded",
+        "--port",
+        str(port),
+        "--follow-stdin",
+    ]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
         assert wait_for(lambda: module._in_service(port))
         assert child.stdin is not None
@@ -151,7 +166,9 @@ def test_mosquitto_keeps_its_memory_over_a_clean_restart_and_its_port_over_a_kil
     assert mosquitto.pid is None
     assert not module._in_service(reader.address[1])
     assert mosquitto.restart() == before[0]
-    assert wait_for(lambda: len(reader.codes) == 2), "the client finds the broker again where it was"
+    assert wait_for(lambda: len(reader.codes) == 2), (
+        "the client finds the broker again where it was"
+    )
     reader.leave()
 
 

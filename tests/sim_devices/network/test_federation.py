@@ -14,7 +14,13 @@ from sim_devices.scenarios import scenarios
 from sim_devices.scenarios.evaluation import accuracy, without_network
 from sim_devices.scenarios.tasks import Setting, build
 
-SMALL = ("tBodyAcc-std()-X", "tBodyAcc-std()-Y", "tGravityAcc-mean()-X", "tGravityAcc-mean()-Y", "fBodyAcc-mean()-X")
+SMALL = (
+    "tBodyAcc-std()-X",
+    "tBodyAcc-std()-Y",
+    "tGravityAcc-mean()-X",
+    "tGravityAcc-mean()-Y",
+    "fBodyAcc-mean()-X",
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +59,9 @@ def test_those_who_never_come_are_not_waited_for(people):
     # Without screening, because a quorum of all devices would wait for the absent ones.
     scenario = scenarios.model("I", 8, 150, 4, seed=1)
     task = build(scenario.population, scenario.geometry, Setting(epsilon=2.0))
-    outcome = federate(scenario.population, task, broker="embedded", seed=2, faults=Faults(absent=0.5))
+    outcome = federate(
+        scenario.population, task, broker="embedded", seed=2, faults=Faults(absent=0.5)
+    )
     assert 0 < outcome.devices < 8
     assert outcome.subspace.devices == outcome.devices
     assert outcome.subspace.records == 150 * outcome.devices
@@ -61,9 +69,16 @@ def test_those_who_never_come_are_not_waited_for(people):
 
 def test_shuffled_labels_give_chance(people, task):
     shuffled = with_shuffled_responses(people.population, np.random.default_rng(0))
-    plain = accuracy(task, without_network(task, people.population.devices, 1), people.population.unseen)
-    chance = [accuracy(task, without_network(task, shuffled.devices, seed), shuffled.unseen) for seed in range(5)]
-    commonest = max(np.mean(np.concatenate([s.y for s in shuffled.unseen]) == c) for c in shuffled.classes)
+    plain = accuracy(
+        task, without_network(task, people.population.devices, 1), people.population.unseen
+    )
+    chance = [
+        accuracy(task, without_network(task, shuffled.devices, seed), shuffled.unseen)
+        for seed in range(5)
+    ]
+    commonest = max(
+        np.mean(np.concatenate([s.y for s in shuffled.unseen]) == c) for c in shuffled.classes
+    )
     assert plain > 0.9
     assert np.mean(chance) < commonest + 0.1
 

@@ -25,7 +25,9 @@ def test_two_releases_cost_as_much_as_the_joint_one():
 
 
 def test_the_default_is_the_best_of_its_parts_where_noise_rules(monkeypatch):
-    monkeypatch.setattr(ablation, "cells", lambda setting: [CELL, Cell("low", "III", 1.0, 10, 500, 10)])
+    monkeypatch.setattr(
+        ablation, "cells", lambda setting: [CELL, Cell("low", "III", 1.0, 10, 500, 10)]
+    )
     monkeypatch.setattr(ablation, "MODELS", ("III",))
     found = ablation.ablation(12, 1)
     assert set(found) == set(ablation.VARIANTS)

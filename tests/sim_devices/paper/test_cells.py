@@ -29,7 +29,16 @@ def test_the_default_release_spends_the_papers_total_and_no_more():
     task = low_task(cell, cell.epsilon)
     assert (task.privacy.epsilon, task.privacy.delta) == (4.0, 2 * 1000**-1.1)
     assert task.clip.norm == clip_norm(10)
-    assert len({low_task(Cell("low", "IV", e, 10, n, 1), e).clip for e in (1.0, 2.0) for n in (500, 5000)}) == 1
+    assert (
+        len(
+            {
+                low_task(Cell("low", "IV", e, 10, n, 1), e).clip
+                for e in (1.0, 2.0)
+                for n in (500, 5000)
+            }
+        )
+        == 1
+    )
 
 
 def test_the_reports_of_screening_share_one_budget():
@@ -38,7 +47,8 @@ def test_the_reports_of_screening_share_one_budget():
     cell = Cell("high", "III", 1.0, 500, 1000, 10)
     whole = total_mu(high_task(cell, 0.5)) ** 2
     before = [
-        first_stage(high_task(cell, share, p)).mu ** 2 for (_, share), p in zip(FUNNEL, (500, 256, 48), strict=True)
+        first_stage(high_task(cell, share, p)).mu ** 2
+        for (_, share), p in zip(FUNNEL, (500, 256, 48), strict=True)
     ]
     after = final_stage(high_task(cell, sum(share for _, share in FUNNEL)), (0, 1, 2)).mu ** 2
     assert sum(before) + after == pytest.approx(whole, rel=1e-6)
@@ -65,7 +75,20 @@ def test_high_dimension_finds_the_active_set_privately_where_devices_are_enough(
 
 
 def test_command_prints_loss_error_and_the_papers_cell(capsys):
-    line = ["table", "--model", "III", "--n", "500", "--clients", "10", "--mechanism", "vgm", "--reps", "3", "--json"]
+    line = [
+        "table",
+        "--model",
+        "III",
+        "--n",
+        "500",
+        "--clients",
+        "10",
+        "--mechanism",
+        "vgm",
+        "--reps",
+        "3",
+        "--json",
+    ]
     assert main(line) == 0
     first = json.loads(capsys.readouterr().out)
     assert first["paper"] == 1.716

@@ -19,7 +19,12 @@ def test_the_cost_of_privacy_falls_with_n(tmp_path, monkeypatch):
     monkeypatch.setattr(curves, "COST_MODELS", ("I",))
     monkeypatch.setattr(curves, "COST_SIZES", (200, 1000, 10000))
     found = figures.cost(3, 1, tmp_path)
-    assert found["I_gaussian_n200"] > found["I_gaussian_n1000"] > found["I_gaussian_n10000"] > found["I_none_n10000"]
+    assert (
+        found["I_gaussian_n200"]
+        > found["I_gaussian_n1000"]
+        > found["I_gaussian_n10000"]
+        > found["I_none_n10000"]
+    )
     assert (tmp_path / "cost.svg").read_text().startswith("<?xml")
     assert len(list(csv.DictReader((tmp_path / "cost.csv").read_text().splitlines()))) == 3 * 4
 
@@ -48,7 +53,9 @@ def test_directions_come_back_to_the_papers_variables(name, carriers):
 
 
 def test_a_design_looks_at_nobody_who_takes_part(carriers):
-    strangers = tuple(replace(stream, X=-3.0 * stream.X, y=stream.y[::-1]) for stream in carriers.devices)
+    strangers = tuple(
+        replace(stream, X=-3.0 * stream.X, y=stream.y[::-1]) for stream in carriers.devices
+    )
     for make in airline.DESIGNS.values():
         one, other = make(carriers, 1.0), make(replace(carriers, devices=strangers), 1.0)
         np.testing.assert_array_equal(one.A, other.A)

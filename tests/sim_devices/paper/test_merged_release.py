@@ -37,14 +37,18 @@ def devices() -> list[Moments]:
 
 def exact(devices: list[Moments]) -> ExactMoments:
     parts = [(one.sums(), one.counts(), one.second()) for one in devices]
-    return ExactMoments(sum(one.n for one in devices), *(sum(part) for part in zip(*parts, strict=True)))
+    return ExactMoments(
+        sum(one.n for one in devices), *(sum(part) for part in zip(*parts, strict=True))
+    )
 
 
 def true_values(devices: list[Moments]) -> list[np.ndarray]:
     m = exact(devices)
     p = len(m.second)
     raw = (m.sums.reshape(-1), m.counts, np.diagonal(m.second), m.second[np.triu_indices(p, 1)])
-    return [value / block.step for value, block in zip(raw, first_stage(task()).blocks, strict=True)]
+    return [
+        value / block.step for value, block in zip(raw, first_stage(task()).blocks, strict=True)
+    ]
 
 
 def real_totals(devices: list[Moments], seed: int) -> Totals:
@@ -59,10 +63,14 @@ def test_every_block_has_the_same_known_distribution(devices, way):
     """Both the real reports and the fast draw are Gaussian around the exact sums, with the variance of the plan."""
     m, rng = exact(devices), np.random.default_rng(1)
     drawn = [
-        real_totals(devices, seed) if way == "devices" else merged_release(first_stage(task()), m, len(devices), rng)
+        real_totals(devices, seed)
+        if way == "devices"
+        else merged_release(first_stage(task()), m, len(devices), rng)
         for seed in range(60)
     ]
-    for index, (block, true) in enumerate(zip(first_stage(task()).blocks, true_values(devices), strict=True)):
+    for index, (block, true) in enumerate(
+        zip(first_stage(task()).blocks, true_values(devices), strict=True)
+    ):
         sd = np.sqrt(len(devices) * block.variance) / block.worth
         deviations = np.concatenate([(totals.blocks[index] - true) / sd for totals in drawn])
         assert kstest(deviations, norm.cdf).pvalue > 1e-4
@@ -71,7 +79,9 @@ def test_every_block_has_the_same_known_distribution(devices, way):
 
 
 def test_fast_totals_count_records_and_devices_like_real_ones(devices):
-    fast = merged_release(first_stage(task()), exact(devices), len(devices), np.random.default_rng(1))
+    fast = merged_release(
+        first_stage(task()), exact(devices), len(devices), np.random.default_rng(1)
+    )
     real = real_totals(devices, 1)
     assert (fast.n, fast.devices) == (real.n, real.devices)
     assert [block.dtype for block in fast.blocks] == [block.dtype for block in real.blocks]
@@ -104,4 +114,7 @@ def test_without_noise_many_records_find_the_truth():
 
     one_hot = np.eye(8)[np.searchsorted(cut_points("V", 10, "low"), y, side="left")]
     m = ExactMoments(len(X), X.T @ one_hot, one_hot.sum(axis=0), X.T @ X)
-    assert projection_loss(noiseless_basis(m, 2), true_basis("V", 10, "low", np.random.default_rng(0))) < 0.05
+    assert (
+        projection_loss(noiseless_basis(m, 2), true_basis("V", 10, "low", np.random.default_rng(0)))
+        < 0.05
+    )

@@ -33,7 +33,9 @@ def test_classes_are_slices(fleet):
     X, y = fleet
     labels = (y > 1.0).astype(float)
     sums, counts = profiles.slice_sums(X, labels, 2)
-    np.testing.assert_allclose(sums[0], [X[0][labels[0] == h].sum(axis=0) for h in (0, 1)], atol=1e-9)
+    np.testing.assert_allclose(
+        sums[0], [X[0][labels[0] == h].sum(axis=0) for h in (0, 1)], atol=1e-9
+    )
     assert counts.sum() == labels.size
 
 
@@ -43,7 +45,9 @@ def test_stated_truncates_and_divides_by_n_while_tables_divides_by_slice(fleet):
     stated = profiles.client_statistics(X, y, 0, "stated")
     clipped = np.clip(centred, -profiles.TRUNCATION, profiles.TRUNCATION)
     np.testing.assert_allclose(stated.M.sum(axis=2), clipped.mean(axis=1), atol=1e-5)
-    np.testing.assert_allclose(stated.radius, np.linalg.norm(clipped, axis=2).max(axis=1), rtol=1e-5)
+    np.testing.assert_allclose(
+        stated.radius, np.linalg.norm(clipped, axis=2).max(axis=1), rtol=1e-5
+    )
     np.testing.assert_allclose(stated.Sigma[1], clipped[1].T @ clipped[1] / 203, atol=1e-4)
     tables = profiles.client_statistics(X, y, 0, "tables")
     units = centred / np.linalg.norm(centred, axis=2, keepdims=True)
@@ -76,11 +80,15 @@ def test_noise_of_the_merged_mean_shrinks_with_clients(fleet):
     draws = np.array([profiles.merged_iid(one, 4, "stated", 1.0, 1e-3, rng) for _ in range(300)])
     expected = profiles.iid_variance("stated", 6, 203, 8, 1.0, 1e-3) / 4
     assert draws.var(axis=0).mean() == pytest.approx(expected, rel=0.1)
-    Sigmas = np.array([profiles.merged_covariance(one, 4, "stated", 1.0, 1e-3, rng) for _ in range(100)])
+    Sigmas = np.array(
+        [profiles.merged_covariance(one, 4, "stated", 1.0, 1e-3, rng) for _ in range(100)]
+    )
     assert np.array_equal(Sigmas, Sigmas.transpose(0, 2, 1))
 
 
-@pytest.mark.parametrize(("model", "n", "clients"), [("V", 2500, 10), ("IV", 1000, 10), ("II", 5000, 10)])
+@pytest.mark.parametrize(
+    ("model", "n", "clients"), [("V", 2500, 10), ("IV", 1000, 10), ("II", 5000, 10)]
+)
 def test_profile_tables_gives_the_papers_cells(model, n, clients):
     cell = Cell("low", model, 1.0, 10, n, clients)
     for mechanism in ("iid", "vgm"):

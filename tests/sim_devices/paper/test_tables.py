@@ -34,8 +34,12 @@ def counted(monkeypatch):
 
     def fake(unit: Unit, seed: int) -> list[Value]:
         calls.append(unit)
-        wanted = [cell for cell in cells(unit.setting) if cell.model == unit.model and cell.p == unit.p]
-        names = ("gaussian", "iid", "vgm", "none") + (("funnel", "votes") if unit.setting == "high" else ())
+        wanted = [
+            cell for cell in cells(unit.setting) if cell.model == unit.model and cell.p == unit.p
+        ]
+        names = ("gaussian", "iid", "vgm", "none") + (
+            ("funnel", "votes") if unit.setting == "high" else ()
+        )
         recall = (0.5, 3) if unit.setting == "high" else (None, None)
         return [
             Value(cell.epsilon, cell.n, cell.clients, name, 0.01 * (1 + unit.replication), *recall)
@@ -48,7 +52,9 @@ def counted(monkeypatch):
 
 
 def run(path, low, seed=1):
-    return tables.run(tables.units({"low": low, "high": 1}), path, seed, 1, lambda done, total: None)
+    return tables.run(
+        tables.units({"low": low, "high": 1}), path, seed, 1, lambda done, total: None
+    )
 
 
 def test_a_stopped_run_goes_on_and_a_larger_one_adds(tmp_path, counted):
@@ -56,7 +62,9 @@ def test_a_stopped_run_goes_on_and_a_larger_one_adds(tmp_path, counted):
     first = run(path, 2)
     assert len(counted) == len(first) == 2 * 5 + 15
     lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join(lines[:-2]) + lines[-2][:40])  # the last unit lost, the one before cut short
+    path.write_text(
+        "".join(lines[:-2]) + lines[-2][:40]
+    )  # the last unit lost, the one before cut short
     counted.clear()
     assert run(path, 2) == first
     assert len(counted) == 2

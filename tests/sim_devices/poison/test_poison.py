@@ -43,7 +43,9 @@ def draws(population):
 
 @pytest.fixture(scope="module")
 def admission(population, draws):
-    return Admission(population.stage, SETTING.n, np.mean([draw.rows.mean(axis=0) for draw in draws], axis=0))
+    return Admission(
+        population.stage, SETTING.n, np.mean([draw.rows.mean(axis=0) for draw in draws], axis=0)
+    )
 
 
 def blocks_of(stage, row):
@@ -73,7 +75,9 @@ class _Silent:
 
 def test_devices_may_lack_slices_and_still_have_all_their_records():
     population = Population(Setting("III", devices=2, n=200, lacking=0.5))
-    counts = blocks_of(population.stage, population._exact(np.eye(10)[:, :2], np.random.default_rng(1)))[1]
+    counts = blocks_of(
+        population.stage, population._exact(np.eye(10)[:, :2], np.random.default_rng(1))
+    )[1]
     assert counts.sum() == 200
     assert (counts > 0).sum() == 4
 
@@ -87,7 +91,9 @@ def published(path, task, rows):
     made = Aggregator(SqliteStore(path), [task])
     made.start(0.0)
     for i, row in enumerate(rows):
-        report = messages.Report(task.digest, f"d{i}", "final", SETTING.n, blocks_of(first_stage(task), row))
+        report = messages.Report(
+            task.digest, f"d{i}", "final", SETTING.n, blocks_of(first_stage(task), row)
+        )
         made.take(messages.topic(task.name, "report", f"d{i}"), messages.encode(report))
     made.commit(1.0)
     assert made.verdicts[task.name, "counted"] == len(rows)
@@ -101,7 +107,13 @@ def test_what_is_measured_here_is_what_a_task_gives(tmp_path, population, draws,
     task = Task.from_table(SETTING.task().table() | {"aggregation": name})
     shipped = published(tmp_path / "s.db", task, draws[0].rows).basis
     aggregate = AGGREGATIONS[name]
-    estimator = Estimator(population.stage, SETTING.devices, SETTING.n, SETTING.d, aggregate.inflation(SETTING.devices))
+    estimator = Estimator(
+        population.stage,
+        SETTING.devices,
+        SETTING.n,
+        SETTING.d,
+        aggregate.inflation(SETTING.devices),
+    )
     assert projection_loss(shipped, estimator(aggregate(draws[0].rows))) < 1e-6
 
 
@@ -110,12 +122,16 @@ def test_a_trimmed_task_withstands_the_liars_that_turn_a_sum(tmp_path):
     setting = Setting("I", devices=40, n=SETTING.n)
     population, rng = Population(setting), np.random.default_rng(8)
     plans, trial = [population.draw(rng) for _ in range(2)], population.draw(rng)
-    limits = Admission(population.stage, setting.n, np.mean([draw.rows.mean(axis=0) for draw in plans], axis=0))
+    limits = Admission(
+        population.stage, setting.n, np.mean([draw.rows.mean(axis=0) for draw in plans], axis=0)
+    )
     loss_of = {}
     for name in ("sum", "trimmed"):
         aggregate = AGGREGATIONS[name]
         estimator = Estimator(population.stage, 40, setting.n, setting.d, aggregate.inflation(40))
-        lie = Search(plans, 2, aggregate, estimator, limits).run(np.random.default_rng(9), starts=2, rounds=6)
+        lie = Search(plans, 2, aggregate, estimator, limits).run(
+            np.random.default_rng(9), starts=2, rounds=6
+        )
         task = Task.from_table(setting.task().table() | {"aggregation": name})
         for liars in (0, 2):
             rows = np.concatenate([trial.rows[liars:], np.tile(lie, (liars, 1))])
@@ -195,7 +211,19 @@ def test_shares_become_whole_liars():
 def test_the_command_prints_what_it_measures(capsys):
     parser = argparse.ArgumentParser()
     add_parsers(parser.add_subparsers())
-    small = ["poison", "--model", "I", "--devices", "6", "--records", "100", "--liars", "0.2", "--plans", "2"]
+    small = [
+        "poison",
+        "--model",
+        "I",
+        "--devices",
+        "6",
+        "--records",
+        "100",
+        "--liars",
+        "0.2",
+        "--plans",
+        "2",
+    ]
     options = parser.parse_args([*small, "--tries", "2", "--aggregation", "sum", "--json"])
     assert options.run(options) == 0
     found = json.loads(capsys.readouterr().out)

@@ -38,9 +38,13 @@ def test_buffers_give_the_windows_of_the_same_samples(tmp_path, name):
     for pipe, _ in pipes:
         os.close(pipe)
     expected, _ = read(write_recording(tmp_path / "same.csv", times, acc, gyro))
-    assert [record.position.ordinal for record in found] == [record.position.ordinal for record in expected]
+    assert [record.position.ordinal for record in found] == [
+        record.position.ordinal for record in expected
+    ]
     assert len(found) == 11
-    difference = np.array([list(record.x.values()) for record in found]) - [list(r.x.values()) for r in expected]
+    difference = np.array([list(record.x.values()) for record in found]) - [
+        list(r.x.values()) for r in expected
+    ]
     assert np.abs(np.median(difference, axis=0)).max() < 0.1  # but for the 16 bits of the chip
     assert found[0].y is None
     assert found[0].span == (FIRST * 1.28, FIRST * 1.28 + 2.56)
@@ -87,7 +91,9 @@ def test_streams_take_turns_and_keep_their_own_order(jump):
         np.testing.assert_array_equal(piece.times, stream.times[part])
         np.testing.assert_array_equal(getattr(piece, kind), getattr(stream, kind)[part])
         taken[kind] = part.stop
-        assert abs(taken["acc"] / 104 - taken["gyro"] / 208) <= 1.1  # seconds that one is ahead of the other
+        assert (
+            abs(taken["acc"] / 104 - taken["gyro"] / 208) <= 1.1
+        )  # seconds that one is ahead of the other
     assert taken == {"acc": 1040, "gyro": 2080}
 
 
@@ -100,7 +106,9 @@ def test_channels_in_odd_places_of_a_scan(tmp_path):
     with closing(open_source(f"iio:{tmp_path}/mpu6050", Options())) as source:
         source.resume(START)
         words = [100, -100, 2000, -2048, 5, -1]
-        body = b"\xff\xff\xff\x7f" + b"".join(((word & 0xFFF) << 4 | 0xF).to_bytes(2, "big") for word in words)
+        body = b"\xff\xff\xff\x7f" + b"".join(
+            ((word & 0xFFF) << 4 | 0xF).to_bytes(2, "big") for word in words
+        )
         os.write(pipe, body + int(BEGIN * 1e9).to_bytes(8, "little"))
         (samples,) = source._reader.read()
     os.close(pipe)
@@ -122,7 +130,10 @@ def test_a_buffer_that_does_not_serve_is_refused(tmp_path, change, reason):
     device = FakeDevice(tmp_path, 0, "mpu6050")
     os.close(device.switch_on())
     device.write(*change)
-    with closing(open_source(f"iio:{tmp_path}/mpu6050", Options())) as source, pytest.raises(SourceError, match=reason):
+    with (
+        closing(open_source(f"iio:{tmp_path}/mpu6050", Options())) as source,
+        pytest.raises(SourceError, match=reason),
+    ):
         source.resume(START)
 
 
@@ -130,7 +141,10 @@ def test_one_buffer_of_two_is_refused(tmp_path):
     os.close(FakeDevice(tmp_path, 0, "a_accel", kinds=("accel",)).switch_on())
     FakeDevice(tmp_path, 1, "a_gyro", kinds=("anglvel",))
     off = "buffer of iio:device1 is off, that of iio:device0 on"
-    with closing(open_source(f"iio:{tmp_path}/a", Options())) as source, pytest.raises(SourceError, match=off):
+    with (
+        closing(open_source(f"iio:{tmp_path}/a", Options())) as source,
+        pytest.raises(SourceError, match=off),
+    ):
         source.resume(START)
 
 

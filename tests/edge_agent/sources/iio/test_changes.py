@@ -23,7 +23,9 @@ def back_again(source):
 
 @pytest.mark.parametrize("way", ["unplugged", "silent"])
 @pytest.mark.parametrize("full", [2, 8])
-def test_a_peak_is_cut_off_by_the_range_that_the_sensor_has_now(tmp_path, monkeypatch, caplog, way, full):
+def test_a_peak_is_cut_off_by_the_range_that_the_sensor_has_now(
+    tmp_path, monkeypatch, caplog, way, full
+):
     """It comes back with another full scale: 2 g cut off what 8 g did not, and the other way round."""
     scales = {2: 0.000598, 8: 0.002394}
     monkeypatch.setattr(module, "SEARCH", 0.05)
@@ -124,7 +126,9 @@ def test_a_buffer_with_other_channels_is_opened_anew(tmp_path, monkeypatch):
         (samples,) = reader.read()
         assert samples.times == pytest.approx(BEGIN, abs=1e-6)
         device.write("scan_elements/in_accel_y_en", 0)
-        until(lambda: any("lacks in_accel_y" in kind for kind in reader.tally.counts) or reader.read())
+        until(
+            lambda: any("lacks in_accel_y" in kind for kind in reader.tally.counts) or reader.read()
+        )
     os.close(pipe)
 
 

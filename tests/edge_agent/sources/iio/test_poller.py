@@ -59,7 +59,9 @@ class Chip:
 @settings(max_examples=60, deadline=None)
 @example(0.75, 0.0, 0, 0)  # read on the border to the bit
 @given(st.floats(0, 1, exclude_max=True), st.floats(0, 0.01), st.integers(0, 3), st.integers(-3, 3))
-def test_a_conversion_that_is_read_twice_is_in_no_more_records_than_one_reading(phase, late, block, near):
+def test_a_conversion_that_is_read_twice_is_in_no_more_records_than_one_reading(
+    phase, late, block, near
+):
     """Read a hundred times a second, the same value may come before and after the border of two blocks."""
     conversions = recording(8)[1]
     changed = conversions.copy()
@@ -128,14 +130,20 @@ class Bus:
 @pytest.mark.parametrize("pause", [0.0, 0.009, 0.03, 0.045, 0.2])
 def test_a_reader_that_was_held_up_skips_the_missed_moments(where, at, pause):
     bus = Bus(at, pause, where, seconds=12)
-    poller = Poller((bus, bus), Tally("iio:chip"), clock=lambda: bus.now, steady=lambda: bus.now - BEGIN)
+    poller = Poller(
+        (bus, bus), Tally("iio:chip"), clock=lambda: bus.now, steady=lambda: bus.now - BEGIN
+    )
     poller._leaving = bus
     poller.run()
     (samples,) = poller.read()
-    assert np.diff(samples.times).min() > 0.001  # or two could share a tick, and one of them be refused
+    assert (
+        np.diff(samples.times).min() > 0.001
+    )  # or two could share a tick, and one of them be refused
     assert len(samples.times) <= 1201 - 100 * pause + 2
     windower = Windower(0, CLIPPED, CLIPPED)
-    found = [window.index - FIRST for window in windower.push(samples.times, samples.acc, samples.gyro)]
+    found = [
+        window.index - FIRST for window in windower.push(samples.times, samples.acc, samples.gyro)
+    ]
     assert windower.refused.total() == 0
     assert windower.dropped["backward"] == 0
     near_a_border = at == 6.4069  # where no reading counts for 25 ms

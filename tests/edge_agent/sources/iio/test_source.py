@@ -85,7 +85,9 @@ def test_a_reading_at_full_scale_is_marked_in_any_direction(tmp_path, types, giv
     assert sensor.range == pytest.approx(full * 0.002394 / 9.80665)
     assert np.abs(fine).max() < CLIPPED / 1000
     assert (clipped == CLIPPED).all()
-    np.testing.assert_allclose(np.linalg.norm(fine), np.sqrt(2) * 0.99 * full * 0.002394 / 9.80665, rtol=1e-6)
+    np.testing.assert_allclose(
+        np.linalg.norm(fine), np.sqrt(2) * 0.99 * full * 0.002394 / 9.80665, rtol=1e-6
+    )
 
 
 @pytest.mark.parametrize(
@@ -95,12 +97,18 @@ def test_a_reading_at_full_scale_is_marked_in_any_direction(tmp_path, types, giv
         ({"rate": "26"}, None, "it samples 26 times a second"),
         ({"matrix": "1, 0; 0, 1"}, None, "is no rotation"),
         ({"matrix": "2, 0, 0; 0, 1, 0; 0, 0, 1"}, None, "is no rotation"),
-        ({"matrix": "1, 0, 0; 0, 1, 0; 0, 0, -1"}, None, r"matrix '1, 0, 0; 0, 1, 0; 0, 0, -1' mirrors .* correct the"),
+        (
+            {"matrix": "1, 0, 0; 0, 1, 0; 0, 0, -1"},
+            None,
+            r"matrix '1, 0, 0; 0, 1, 0; 0, 0, -1' mirrors .* correct the",
+        ),
         ({"matrix": "0, 1, 0; 1, 0, 0; 0, 0, 1"}, None, "determinant is -1"),
         ({}, "in_accel_scale", "the unit of its readings"),
     ],
 )
-def test_a_sensor_that_cannot_be_trusted_is_refused_with_the_remedy(tmp_path, settings, change, reason):
+def test_a_sensor_that_cannot_be_trusted_is_refused_with_the_remedy(
+    tmp_path, settings, change, reason
+):
     device = FakeDevice(tmp_path, 0, "chip", **settings)
     if change:
         device.remove(change)
@@ -113,7 +121,8 @@ def test_a_scale_that_is_none_is_named(tmp_path, scale):
     device = FakeDevice(tmp_path, 0, "chip")
     device.write("in_accel_scale", scale)
     with pytest.raises(
-        SourceError, match=f"in_accel_scale: '{scale}' is no scale; write one of in_accel_scale_available"
+        SourceError,
+        match=f"in_accel_scale: '{scale}' is no scale; write one of in_accel_scale_available",
     ):
         open_source(f"iio:{tmp_path}/chip", Options())
 
@@ -123,7 +132,8 @@ def test_a_scale_that_is_none_is_named(tmp_path, scale):
 def test_a_full_scale_that_would_let_everything_or_nothing_pass_is_refused(tmp_path, full, types):
     FakeDevice(tmp_path, 0, "chip", types=types)
     with pytest.raises(
-        SourceError, match=f"full scale {full} of accel: it must be finite and above 0; see --acc-range"
+        SourceError,
+        match=f"full scale {full} of accel: it must be finite and above 0; see --acc-range",
     ):
         open_source(f"iio:{tmp_path}/chip", Options(acc_range=full, gyro_range=10.0))
     with pytest.raises(SourceError, match=f"full scale {full} of anglvel: .* see --gyro-range"):
@@ -144,7 +154,9 @@ def test_devices_are_found_by_place_name_label_and_in_halves(tmp_path):
         found = find(name, where, Options())
         assert [sensor.folder.name for sensor in found] == [f"iio:device{k}" for k in expected]
     for name in ("mpu6050", "lsm6dsl_accel", "bmi160", ""):
-        with pytest.raises(SourceError, match=r"it must be one; in .* are: iio:device0 \(lsm6dsl_accel\), "):
+        with pytest.raises(
+            SourceError, match=r"it must be one; in .* are: iio:device0 \(lsm6dsl_accel\), "
+        ):
             find(name, where, Options())
 
 
@@ -158,7 +170,11 @@ def test_a_device_that_comes_back_is_found_again(tmp_path, monkeypatch):
         device.unplug()
         until(lambda: not reader.read() and reader._backend is None)
         assert 0 <= source.delay() <= 0.05
-        until(lambda: any("looked for in vain" in kind for kind in reader.tally.counts) or reader.read())
+        until(
+            lambda: (
+                any("looked for in vain" in kind for kind in reader.tally.counts) or reader.read()
+            )
+        )
         device.plug()
         until(lambda: reader.read())
         assert source.delay() == module.LOOK
@@ -167,7 +183,9 @@ def test_a_device_that_comes_back_is_found_again(tmp_path, monkeypatch):
     assert any("went away" in kind for kind in reader.tally.counts)
 
 
-def test_a_device_that_falls_silent_is_opened_anew_in_the_way_that_is_left(tmp_path, monkeypatch, caplog):
+def test_a_device_that_falls_silent_is_opened_anew_in_the_way_that_is_left(
+    tmp_path, monkeypatch, caplog
+):
     """Somebody switches the buffer on, so that single readings are refused, and off again."""
     monkeypatch.setattr(module, "SEARCH", 0.05)
     monkeypatch.setattr(module, "SILENCE", 0.3)

@@ -57,7 +57,14 @@ def talk(listener, data, hang_up=False):
         raise AssertionError("no answer")
 
 
-def request(body=b'{"payload": []}', method="POST", path="/secret/data", kind="application/json", length=None, more=""):
+def request(
+    body=b'{"payload": []}',
+    method="POST",
+    path="/secret/data",
+    kind="application/json",
+    length=None,
+    more="",
+):
     size = len(body) if length is None else length
     return (
         f"{method} {path} HTTP/1.1\r\nHost: pi\r\nContent-Type: {kind}\r\nContent-Length: {size}\r\n{more}\r\n".encode()
@@ -94,7 +101,9 @@ def test_each_request_gets_a_clear_answer(listener, data, status):
     if status == 200:
         assert talk(listener, request(more="Expect: 100-continue\r\n")).endswith(b"OK\n")
         assert len(listener.bodies) == 2
-    refused = {} if listener.bodies else {REFUSED[HTTPStatus(status)]: 1}  # whoever takes bodies counts them
+    refused = (
+        {} if listener.bodies else {REFUSED[HTTPStatus(status)]: 1}
+    )  # whoever takes bodies counts them
     assert listener.tally.counts == refused
 
 
@@ -158,7 +167,9 @@ def test_whoever_takes_too_long_goes(listener, monkeypatch):
     assert not listener.bodies
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(st.binary(max_size=80), st.integers(0, 200), st.booleans())
 def test_no_bytes_upset_it(listener, junk, cut, head):
     data = request()[:cut] + junk if head else junk

@@ -14,7 +14,9 @@ def test_what_every_android_phone_does_is_said_once(caplog):
     caplog.set_level("INFO")
     _, phone, _ = records_of(messages(*recording(20)))
     assert phone.tally.counts == {ASIDE: 2000}
-    assert [record.levelname for record in caplog.records if ASIDE in record.getMessage()] == ["INFO"]
+    assert [record.levelname for record in caplog.records if ASIDE in record.getMessage()] == [
+        "INFO"
+    ]
 
 
 def test_what_is_more_than_ordinary_is_said_as_any_other_loss(caplog):
@@ -28,7 +30,10 @@ def test_what_is_more_than_ordinary_is_said_as_any_other_loss(caplog):
 
 def without(sent, *names):
     """The messages of a phone with these sensors switched off."""
-    return [{**one, "payload": [entry for entry in one["payload"] if entry["name"] not in names]} for one in sent]
+    return [
+        {**one, "payload": [entry for entry in one["payload"] if entry["name"] not in names]}
+        for one in sent
+    ]
 
 
 ACCELERATION = ("totalacceleration", "accelerometer", "gravity")
@@ -49,7 +54,9 @@ def test_a_sensor_that_is_off_is_named_once(off, kind, remedy, total, caplog):
     found, phone, _ = records_of(sent, step=1.0)
     assert not short + found
     assert phone.tally.counts[kind] == 1
-    assert [record.levelname for record in caplog.records if remedy in record.getMessage()] == ["WARNING"]
+    assert [record.levelname for record in caplog.records if remedy in record.getMessage()] == [
+        "WARNING"
+    ]
 
 
 @pytest.mark.parametrize("batch", [1.0, 20.0])
@@ -57,7 +64,9 @@ def test_sensors_that_take_turns_are_not_missed(batch):
     """In messages of their own, with others that hold neither; or one after the other in a long message."""
     sent = messages(*recording(60), batch=batch)
     if batch == 1.0:
-        parts = [without([one], *off)[0] for one in sent for off in (("gyroscope",), (), ACCELERATION)]
+        parts = [
+            without([one], *off)[0] for one in sent for off in (("gyroscope",), (), ACCELERATION)
+        ]
         parts[1::3] = without(parts[1::3], "gyroscope", *ACCELERATION)
         sent = [{**one, "messageId": k} for k, one in enumerate(parts)]
     _, phone, _ = records_of(sent, step=0.3)

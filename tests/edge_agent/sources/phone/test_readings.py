@@ -11,7 +11,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edge_agent.signal.windows import Windower
-from edge_agent.sources.phone.readings import AGAIN, ASIDE, FUTURE, LONELY, NONSENSE, PENDING, UNIT, WAIT
+from edge_agent.sources.phone.readings import (
+    AGAIN,
+    ASIDE,
+    FUTURE,
+    LONELY,
+    NONSENSE,
+    PENDING,
+    UNIT,
+    WAIT,
+)
 from edge_agent.sources.phone.session import SILENCE, Phone
 from tests.edge_agent.motion import BEGIN, read, recording, write_recording
 from tests.edge_agent.phones import UPRIGHT, G, entry, messages, records_of
@@ -53,29 +62,49 @@ def test_what_comes_along_with_the_total_acceleration_has_no_say(caplog):
             for one in message["payload"]:
                 if one["name"] == "accelerometer":
                     one["time"] += round((shift or 0) * 1e9)
-            message["payload"] = [one for one in message["payload"] if shift or one["name"] != "gravity"]
+            message["payload"] = [
+                one for one in message["payload"] if shift or one["name"] != "gravity"
+            ]
         found, phone, _ = records_of(sent, step=1.0)
         assert found == alone
         assert set(phone.tally.counts) == {ASIDE}
-    assert not [record for record in caplog.records if ASIDE in record.getMessage() and record.levelname != "INFO"]
+    assert not [
+        record
+        for record in caplog.records
+        if ASIDE in record.getMessage() and record.levelname != "INFO"
+    ]
 
 
 # --- which acceleration: decided locally -----------------------------------------------------------------------------
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(0, 999), st.integers(-5, 25), st.sampled_from([0.3, 1.0, 5.0]), st.booleans(), st.booleans())
+@given(
+    st.integers(0, 999),
+    st.integers(-5, 25),
+    st.sampled_from([0.3, 1.0, 5.0]),
+    st.booleans(),
+    st.booleans(),
+)
 def test_one_stray_reading_changes_no_windows_but_its_own(at, aside, batch, total, last):
     """A total acceleration among sums, or the other way round; anywhere in its message."""
     times, acc, gyro = recording(20, jitter=0.001)
     sent = messages(times, acc, gyro, total=total, batch=batch)
     for message in sent:
-        kept = ("gyroscope", "totalacceleration") if total else ("gyroscope", "accelerometer", "gravity")
+        kept = (
+            ("gyroscope", "totalacceleration")
+            if total
+            else ("gyroscope", "accelerometer", "gravity")
+        )
         message["payload"] = [one for one in message["payload"] if one["name"] in kept]
     clean, _, _ = records_of(sent)
     moment = times[at] + aside / 1e3 / 2
     names = ("accelerometer", "gravity") if total else ("totalacceleration",)
-    message = sent[next(k for k, one in enumerate(sent) if one["payload"][-1]["time"] >= round(times[at] * 1e9))]
+    message = sent[
+        next(
+            k for k, one in enumerate(sent) if one["payload"][-1]["time"] >= round(times[at] * 1e9)
+        )
+    ]
     stray = [entry(name, moment, (1.0, 2.0, 3.0)) for name in names]
     message["payload"] = message["payload"] + stray if last else stray + message["payload"]
     found, _, _ = records_of(sent)
@@ -88,7 +117,9 @@ def test_another_session_or_phone_starts_anew(device, step):
     times, acc, gyro = recording(24)
     half = len(times) // 2
     first = messages(times[:half], acc[:half], gyro[:half], total=True)
-    second = messages(times[half:], acc[half:], gyro[half:], total=False, session="two", device=device)
+    second = messages(
+        times[half:], acc[half:], gyro[half:], total=False, session="two", device=device
+    )
     alone, _, _ = records_of(second)
     found, phone, _ = records_of(first + second, step=step)
     assert len(alone) >= 6
@@ -101,7 +132,9 @@ def test_a_total_acceleration_that_ends_gives_way_to_the_sums():
     sent = messages(times, acc, gyro)
     whole, _, _ = records_of(sent)
     for message in sent[10:]:
-        message["payload"] = [one for one in message["payload"] if one["name"] != "totalacceleration"]
+        message["payload"] = [
+            one for one in message["payload"] if one["name"] != "totalacceleration"
+        ]
     found, _, _ = records_of(sent)
     assert len(set(ordinals(whole)) - set(ordinals(found))) <= 2
     assert ordinals(found)[-6:] == ordinals(whole)[-6:]
@@ -115,7 +148,10 @@ def arrivals(times, acc, gyro, total):
     found = []
     for moment, a, g in zip(times, acc, gyro, strict=True):
         found += [entry("totalacceleration", moment, a * G)] if total else []
-        found += [entry("accelerometer", moment, a * G - UPRIGHT), entry("gravity", moment, UPRIGHT)]
+        found += [
+            entry("accelerometer", moment, a * G - UPRIGHT),
+            entry("gravity", moment, UPRIGHT),
+        ]
         found.append(entry("gyroscope", moment, g))
     return found
 
@@ -127,7 +163,9 @@ def cut(entries, sizes, by_stream):
         part = entries[low : low + sizes[len(found) % len(sizes)]]
         low += len(part)
         payload = sorted(part, key=lambda one: one["name"]) if by_stream else part
-        found.append({"messageId": len(found), "sessionId": "one", "deviceId": "phone", "payload": payload})
+        found.append(
+            {"messageId": len(found), "sessionId": "one", "deviceId": "phone", "payload": payload}
+        )
     return found
 
 
@@ -157,7 +195,9 @@ def test_a_clock_that_steps_back_inside_a_message_is_noticed(at, back, total):
     found, _, source = records_of(cut(arrivals(times, acc, gyro, total), [150 + 50 * total], True))
     assert ordinals(found) == expected
     assert windower.dropped["backward"] >= 2
-    backward = next(count for kind, count in source.tally.counts.items() if "the clock went back" in kind)
+    backward = next(
+        count for kind, count in source.tally.counts.items() if "the clock went back" in kind
+    )
     assert backward == windower.dropped["backward"]
 
 
@@ -179,13 +219,16 @@ def test_a_phone_that_was_in_the_future_for_a_while_loses_that_while_alone(caplo
     clean, _, _ = records_of(messages(times[400:], acc[400:], gyro[400:]), clock=lambda: NOW)
     wrong = times.copy()
     wrong[:400] += 75 * 365.25 * 86400
-    found, phone, source = records_of(messages(wrong[:400], acc[:400], gyro[:400], session="future"), clock=lambda: NOW)
+    found, phone, source = records_of(
+        messages(wrong[:400], acc[:400], gyro[:400], session="future"), clock=lambda: NOW
+    )
     assert not found
     assert phone.tally.counts == {FUTURE: 1600}
     assert "set both clocks" in caplog.text
     assert "here it is 2023-11-14 23:13 UTC" in caplog.text
     sent = messages(wrong[:400], acc[:400], gyro[:400]) + [
-        {**message, "messageId": 8 + k} for k, message in enumerate(messages(times[400:], acc[400:], gyro[400:]))
+        {**message, "messageId": 8 + k}
+        for k, message in enumerate(messages(times[400:], acc[400:], gyro[400:]))
     ]
     found, _, source = records_of(sent, clock=lambda: NOW)
     assert found == clean
@@ -224,14 +267,18 @@ def test_readings_that_are_none_are_dropped_one_by_one():
     others = [7, None, "x", {"name": "test", "time": 0, "values": []}, {"name": ["gyroscope"]}, {}]
     dated = [{**good, "time": 1e300}, {**good, "time": -5}]
     phone = Phone("test")
-    assert phone.take(json.dumps({"messageId": 0, "payload": [*bad, *others, *dated, good]}).encode(), 0.0)
+    assert phone.take(
+        json.dumps({"messageId": 0, "payload": [*bad, *others, *dated, good]}).encode(), 0.0
+    )
     (samples,) = phone.samples(0.0)
     np.testing.assert_array_equal(samples.gyro, [[1, 2, 3]])
     assert samples.times == 1_700_000_000.0
     assert phone.tally.counts == {NONSENSE: len(bad), FUTURE: 1, UNIT: 1}
 
 
-@pytest.mark.parametrize("values", [None, [], {"x": 1, "y": None, "z": 2}, {"x": 1, "y": "much", "z": 2}])
+@pytest.mark.parametrize(
+    "values", [None, [], {"x": 1, "y": None, "z": 2}, {"x": 1, "y": "much", "z": 2}]
+)
 def test_a_reading_without_numbers_keeps_its_place_in_time(values):
     """If it went away altogether, its absence could decide about more windows than its own."""
     bad = {"name": "gyroscope", "time": 1_700_000_000 * 10**9, "values": values}
@@ -257,7 +304,9 @@ def test_accelerations_without_gravity_are_dropped_and_said(caplog):
     sent = [split(message, "gravity")[1] for message in messages(*recording(30), total=False)]
     found, phone, _ = records_of(sent, step=1.0)
     assert not found
-    waiting = sum(one["name"] == "accelerometer" for message in sent[-3:] for one in message["payload"])
+    waiting = sum(
+        one["name"] == "accelerometer" for message in sent[-3:] for one in message["payload"]
+    )
     assert phone.tally.counts == {LONELY: 1500 - waiting}
     assert "switch on both" in caplog.text
 

@@ -31,7 +31,9 @@ def test_messages_out_of_order_and_repeated_count_once(order, again, where):
     """Any five neighbours may arrive in any order, the first ones too, and any message again at any time."""
     sent = messages(*recording(10))
     whole, _, _ = records_of(sent)
-    mixed = sent[:where] + [sent[where + k] for k in order if where + k < len(sent)] + sent[where + 5 :]
+    mixed = (
+        sent[:where] + [sent[where + k] for k in order if where + k < len(sent)] + sent[where + 5 :]
+    )
     for at in again:
         mixed.insert(at, mixed[at])
     found, phone, source = records_of(mixed)
@@ -70,7 +72,9 @@ def test_waiting_for_a_message_is_bounded_in_time_and_number():
 
 @pytest.mark.parametrize("first", [1, 17])
 def test_who_begins_in_mid_session_waits_once(first):
-    sent = [{**message, "messageId": first + k} for k, message in enumerate(messages(*recording(12)))]
+    sent = [
+        {**message, "messageId": first + k} for k, message in enumerate(messages(*recording(12)))
+    ]
     phone = Phone("test")
     for k in (1, 0):
         phone.take(json.dumps(sent[k]).encode(), 0.1)
@@ -98,7 +102,12 @@ def test_messages_with_other_sensors_alone_count_as_arrived():
 def test_the_button_test_disturbs_no_session():
     sent = messages(*recording(12))
     whole, _, _ = records_of(sent)
-    test = {"messageId": 0, "sessionId": "test", "deviceId": "any", "payload": [{"name": "test", "time": 1}]}
+    test = {
+        "messageId": 0,
+        "sessionId": "test",
+        "deviceId": "any",
+        "payload": [{"name": "test", "time": 1}],
+    }
     found, phone, _ = records_of([test, *sent[:6], test, {**test, "deviceId": "phone"}, *sent[6:]])
     assert found == whole
     assert not phone.tally.counts[TWICE] + phone.tally.counts[OTHER]
@@ -161,10 +170,17 @@ def test_a_strange_value_costs_its_own_reading_alone(strange, key):
 
 
 JUNK = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(10**400),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=5)
+    | st.just(10**400),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(st.sampled_from(["name", "time", "values", "x", "y", "z"]), inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["name", "time", "values", "x", "y", "z"]), inner, max_size=4
+        )
     ),
     max_leaves=8,
 )
@@ -172,10 +188,16 @@ KEYS = ("messageId", "sessionId", "deviceId", "payload")
 
 
 @settings(max_examples=200, deadline=None)
-@given(st.lists(st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, JUNK)), max_size=4), st.lists(JUNK, max_size=4))
+@given(
+    st.lists(st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, JUNK)), max_size=4),
+    st.lists(JUNK, max_size=4),
+)
 def test_no_json_upsets_it(found, payload):
     phone = Phone("test")
-    entries = [{"name": "gravity", **(one if isinstance(one, dict) else {"values": one})} for one in payload]
+    entries = [
+        {"name": "gravity", **(one if isinstance(one, dict) else {"values": one})}
+        for one in payload
+    ]
     for k, message in enumerate([*found, {"messageId": 1, "payload": entries}]):
         assert phone.take(json.dumps(message).encode(), float(k)) in (True, False)
         for samples in phone.samples(float(k)):

@@ -20,7 +20,9 @@ def two_sessions(cut=900, seconds=40):
 
 @pytest.mark.parametrize("stray", [False, True])
 @pytest.mark.parametrize("which", [0, 7, -1])
-def test_a_straggler_of_a_session_that_was_never_heard_does_not_end_the_running_one(which, stray, caplog):
+def test_a_straggler_of_a_session_that_was_never_heard_does_not_end_the_running_one(
+    which, stray, caplog
+):
     """An agent that was started in the second session; also if one reading of the straggler has a wrong time."""
     first, second = two_sessions()
     alone, _, _ = records_of(second, step=1.0)

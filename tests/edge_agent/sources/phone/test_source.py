@@ -64,7 +64,9 @@ def test_a_mistyped_path_is_in_the_log_of_the_source(caplog):
 def test_a_message_over_mqtt_that_is_too_large_is_dropped_for_that_reason(caplog):
     options = Options(acc_range=8.0, gyro_range=35.0, broker=Broker("127.0.0.1", 9))
     with closing(open_source("sensorlogger:mqtt:phone", options)) as source:
-        large = SimpleNamespace(retain=False, dup=False, payload=b'{"payload": []}' + b" " * LARGEST)
+        large = SimpleNamespace(
+            retain=False, dup=False, payload=b'{"payload": []}' + b" " * LARGEST
+        )
         source._reader._transport._message(large)
     assert "send smaller batches" in caplog.text
     assert "not JSON" not in caplog.text
@@ -92,7 +94,9 @@ def push(port, sent, stop):
         while not stop.wait(0.02):
             connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
             try:
-                connection.request("POST", "/data", json.dumps(message), {"Content-Type": "application/json"})
+                connection.request(
+                    "POST", "/data", json.dumps(message), {"Content-Type": "application/json"}
+                )
                 if connection.getresponse().status == 200:
                     break
             except OSError:
@@ -106,7 +110,11 @@ def push(port, sent, stop):
 def test_the_agent_serves_windows_of_a_phone(mosquitto_url, tmp_path, way):
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
-    address = "sensorlogger:mqtt:home/+" if way == "mqtt" else f"sensorlogger:http://127.0.0.1:{port}/data"
+    address = (
+        "sensorlogger:mqtt:home/+"
+        if way == "mqtt"
+        else f"sensorlogger:http://127.0.0.1:{port}/data"
+    )
     stop, served = threading.Event(), []
     sent = messages(*recording(1800), batch=4.0)
     with TinyAggregator(mosquitto_url, raw_task()) as server:
@@ -119,7 +127,9 @@ def test_the_agent_serves_windows_of_a_phone(mosquitto_url, tmp_path, way):
             text=True,
         )
         arguments = (mosquitto_url, sent, stop) if way == "mqtt" else (port, sent, stop)
-        phone = threading.Thread(target=publish if way == "mqtt" else push, args=arguments, daemon=True)
+        phone = threading.Thread(
+            target=publish if way == "mqtt" else push, args=arguments, daemon=True
+        )
         said = threading.Thread(target=process.stderr.read, daemon=True)
         try:
             said.start()
@@ -135,10 +145,35 @@ def test_the_agent_serves_windows_of_a_phone(mosquitto_url, tmp_path, way):
             end(process)
     found = [json.loads(line)["record"] for line in served]
     assert found == list(range(found[0], found[0] + len(found)))
-    assert not [about for about, _ in server.seen if about.startswith("fsir/") and "/report/" in about]
+    assert not [
+        about for about, _ in server.seen if about.startswith("fsir/") and "/report/" in about
+    ]
 
 
 def test_signals_are_not_looked_for_on_the_federations_broker(tmp_path, capsys):
-    arguments = ["run", "--broker", "mqtt://127.0.0.1:1", "--task", "t", "--device", "d", "--state", str(tmp_path)]
-    assert main([*arguments, "--source", "sensorlogger:mqtt:phone", "--acc-range", "8", "--gyro-range", "35"]) == 2
+    arguments = [
+        "run",
+        "--broker",
+        "mqtt://127.0.0.1:1",
+        "--task",
+        "t",
+        "--device",
+        "d",
+        "--state",
+        str(tmp_path),
+    ]
+    assert (
+        main(
+            [
+                *arguments,
+                "--source",
+                "sensorlogger:mqtt:phone",
+                "--acc-range",
+                "8",
+                "--gyro-range",
+                "35",
+            ]
+        )
+        == 2
+    )
     assert "--source-broker" in capsys.readouterr().err

@@ -29,7 +29,9 @@ def sample(tailed: bool = False, n: int = 4000) -> tuple[np.ndarray, np.ndarray]
 
 
 def test_features_are_uncorrelated_of_variance_one_and_mean_zero():
-    X = np.random.default_rng(1).standard_normal((500, 3)) @ np.array([[1.0, 2.0, 0.0], [0.0, 1.0, 0.01], [3, 0, 1]])
+    X = np.random.default_rng(1).standard_normal((500, 3)) @ np.array(
+        [[1.0, 2.0, 0.0], [0.0, 1.0, 0.01], [3, 0, 1]]
+    )
     Z = Design(*uncorrelated(X), norm=1.0).features(X)
     np.testing.assert_allclose(np.cov(Z.T), np.eye(3), atol=1e-9)
     np.testing.assert_allclose(Z.mean(axis=0), 0.0, atol=1e-9)
