@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup demo test test-all lint bench clean
+.PHONY: help setup demo check test test-all lint bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -21,13 +21,16 @@ setup: $(READY)  ## create .venv with everything installed
 demo: $(READY)  ## a federation on this machine, ends with a picture; DATA=DIR uses the real HAR archive
 	$(BIN)/fsir-sim demo $(if $(DATA),--data $(DATA))
 
+check: lint  ## lint and the tests that start no other process: two minutes in all
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow' --ignore tests/system --ignore tests/deploy
+
 test: $(READY)  ## the tests that take minutes in all
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow'
 
 test-all: $(READY)  ## every test, the nightly run
 	$(BIN)/python -m pytest
 
-lint: $(READY)  ## ruff and mypy --strict
+lint: $(READY)  ## ruff, mypy --strict, import contracts, and how the lines look
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

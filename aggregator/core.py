@@ -1,7 +1,7 @@
 """The aggregator without a network: it takes messages and a store, and returns what to publish.
 
     store = open_store("sqlite:fsir.db")
-    aggregator = Aggregator(store, [Task.load("task.toml")])
+    aggregator = Aggregator(store, [load_task("task.toml")])
     publish(aggregator.start(now))           # on every connection: task, active set, subspace ...
     publish(aggregator.receipts())           # ... and, again and again until there are none, receipts
     aggregator.take(topic, payload)          # a report, in memory only

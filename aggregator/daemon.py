@@ -18,8 +18,8 @@ from aggregator.mqtt.connector import Connector
 from aggregator.mqtt.publication import Publication
 from aggregator.mqtt.wire import ConnectionLostError, Wire
 from aggregator.store.base import StoreBusyError
-from edge_agent.mqtt.connection import Broker
 from fsir.errors import FsirError
+from fsir.net.broker import Broker
 from fsir.wire.messages import Subspace, topic
 
 LOG = logging.getLogger("fsir.aggregator")

@@ -11,11 +11,12 @@ from aggregator.gathering import gather
 from aggregator.mqtt.publication import Publication
 from aggregator.store.base import PublishedRow, Store
 from fsir.estimate import subspace
+from fsir.estimate.totals import Totals
 from fsir.privacy.plan import FINAL
-from fsir.privacy.release import Totals
 from fsir.task.task import TRIMMED
 from fsir.wire import messages
 from fsir.wire.decode import decode
+from fsir.wire.messages import Subspace
 
 LOG = logging.getLogger("fsir.aggregator")
 LONGEST_PAUSE = 3600.0  # seconds, also if the clock was set meanwhile
@@ -94,7 +95,7 @@ class Estimating:
         shown = self._store.published(federation.key, "subspace")
         known = self.latest.get(federation.name)
         if shown is not None and shown.body and (known is None or known.version != shown.version):
-            message = decode(shown.body, "subspace")
+            message = decode(shown.body, Subspace)
             assert isinstance(message, messages.Subspace)
             self.latest[federation.name] = message
         return shown

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from aggregator.store.base import PublishedRow, TotalsRow
 from fsir.errors import AccumulatorError, TaskError
 from fsir.estimate import screening
+from fsir.estimate.totals import Totals
 from fsir.privacy.plan import FINAL, Stage, final_stage, first_stage
-from fsir.privacy.release import Totals
 from fsir.task.task import Task
 from fsir.wire import messages
 from fsir.wire.decode import decode
+from fsir.wire.messages import Active, Report
 from fsir.wire.plausible import Plausibility, allowed_sizes
 
 Integers = NDArray[np.int64]
@@ -77,7 +78,7 @@ class Federation:
 
     def pin(self, active: bytes) -> None:
         """Take the active set that was published; from now on final reports have a layout."""
-        message = decode(active, "active")
+        message = decode(active, Active)
         assert isinstance(message, messages.Active)
         place = {name: j for j, name in enumerate(self.task.features.names)}
         if message.task != self.digest or not place.keys() >= set(message.features):
@@ -91,7 +92,7 @@ class Federation:
 
     def values(self, raw: bytes) -> Integers:
         """The integers of a stored report, as they were added to the totals."""
-        report = decode(raw, "report")
+        report = decode(raw, Report)
         assert isinstance(report, messages.Report)
         return tally(report.votes) if report.votes is not None else np.concatenate(report.blocks)
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from fsir.estimate import trimming as aggregation
 from fsir.estimate.subspace import estimate, projection_loss
+from fsir.estimate.totals import Totals
 from fsir.privacy.plan import Stage, final_stage
-from fsir.privacy.release import Totals
 from fsir.task.task import TRIMMED, Task
 from fsir.wire.codec import pack
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from aggregator.federation import Federation, Layout
 from aggregator.store.base import Store, StoreError
+from fsir.estimate.totals import Totals
 from fsir.estimate.trimming import trimmed_sum, trimmed_totals
 from fsir.privacy.plan import FINAL
-from fsir.privacy.release import Totals
 from fsir.task.task import TRIMMED
 from fsir.wire import codec
 from fsir.wire.decode import decode_sealed, unpack

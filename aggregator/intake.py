@@ -15,10 +15,11 @@ from numpy.typing import NDArray
 from aggregator.federation import Federation, Layout, tally
 from aggregator.reasons import Refusal
 from fsir.errors import MessageError, VersionError
+from fsir.limits import DEVICE_NAME
 from fsir.privacy.plan import FINAL
 from fsir.wire import codec
 from fsir.wire.decode import SealedReport, decode_sealed, unpack
-from fsir.wire.messages import DEVICE_NAME, STAGES, STATUSES, report_id, topic
+from fsir.wire.messages import STAGES, STATUSES, report_id, topic
 
 Integers = NDArray[np.int64]
 REFUSED = STATUSES[2]

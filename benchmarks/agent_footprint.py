@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from fsir.contract import task_from_table
 from fsir.task.task import Task
 from sim_devices.network.broker import Broker
 from tests.edge_agent.aggregators import TinyAggregator
@@ -163,7 +164,7 @@ def _task(name: str, p: int, records: int, screening: dict[str, Any] | None) -> 
         "privacy": {"epsilon": 1.0},
         "report": {"records": records},
     }
-    return Task.from_table(table if screening is None else table | {"screening": screening})
+    return task_from_table(table if screening is None else table | {"screening": screening})
 
 
 def _lines(task: Task, n: int) -> list[str]:

@@ -28,7 +28,8 @@ from aggregator.core import Aggregator
 from aggregator.daemon import Daemon
 from aggregator.mqtt.connector import RECEIVE_MAXIMUM
 from aggregator.store.sqlite import open_store
-from edge_agent.mqtt.connection import Broker as Address
+from fsir.contract import load_task, task_from_table
+from fsir.net.broker import Broker as Address
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
 from fsir.toml import to_toml
@@ -67,7 +68,7 @@ def _task(name: str, p: int, response: dict[str, Any], records: int, **more: Any
         "privacy": {"epsilon": 1.0},
         "report": {"records": records},
     }
-    return Task.from_table(table | more)
+    return task_from_table(table | more)
 
 
 def reports(task: Task, count: int, seed: int) -> list[tuple[str, bytes]]:
@@ -134,7 +135,7 @@ def bare(url: str, count: int, version: str) -> dict[str, float]:
 
 def full(url: str, count: int, version: str, task_file: str, store: str) -> dict[str, float]:
     """The aggregator's daemon, from the first report that it takes until the last one is counted and answered."""
-    task = Task.load(task_file)
+    task = load_task(task_file)
     aggregator = _Timed(open_store(f"sqlite:{store}"), [task], debounce=3600.0)
     ended: list[float] = []
 

@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.decomposition import IncrementalPCA
 from threadpoolctl import threadpool_limits
 
+from fsir.contract import task_from_table
 from fsir.privacy.moments import Moments
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
@@ -26,7 +27,7 @@ BARS = {"learning / bare products, p = 561": ">= 0.5", "learning / IncrementalPC
 
 def task_of(p: int) -> Task:
     """One report on all features; the clip is where about half of the records of the benchmark are."""
-    return Task.from_table(
+    return task_from_table(
         {
             "name": "learning",
             "features": {"names": [f"x{j}" for j in range(p)]},

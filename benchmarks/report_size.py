@@ -9,11 +9,11 @@ from __future__ import annotations
 import msgpack
 import numpy as np
 
+from fsir.contract import task_from_table
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import Block, first_stage
 from fsir.privacy.release import release
-from fsir.task.task import Task
 from fsir.wire import codec
 from fsir.wire.messages import Report, encode
 
@@ -40,7 +40,7 @@ def entropy(block: Block) -> float:
 
 def run() -> dict[str, float]:
     """Average over reports about data with a signal, so that sums and second moments are not all alike."""
-    task = Task.from_table(
+    task = task_from_table(
         {
             "name": "size",
             "features": {"names": [f"x{j}" for j in range(10)]},

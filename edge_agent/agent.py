@@ -36,14 +36,15 @@ from edge_agent.exchange.receipts import settle
 from edge_agent.learning.participation import Participation
 from edge_agent.learning.phase import Phase
 from edge_agent.learning.projection import Server
-from edge_agent.sources.base import START, Position, Record
+from edge_agent.records import START, Position, Record
 from edge_agent.state.state import State
 from fsir.errors import FsirError, MessageError
+from fsir.limits import DEVICE_NAME, LIMITS
 from fsir.net.backoff import Delays
 from fsir.privacy.noise import Noise, SystemNoise
 from fsir.privacy.plan import FINAL
 from fsir.task.task import Task
-from fsir.wire.messages import DEVICE_NAME, LIMITS, Presence, encode, topic
+from fsir.wire.messages import Presence, encode, topic
 
 __all__ = ["Agent", "Feed", "Phase", "Publish"]
 

@@ -79,8 +79,8 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         if args.command == "run":
             from edge_agent.commands.run import (
-                start,
-            )  # only what a command needs is imported: devices are small
+                start,  # only what a command needs is imported: devices are small
+            )
 
             return start(args)
         if args.command == "label":

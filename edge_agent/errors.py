@@ -15,11 +15,3 @@ class StorageError(FsirError):
 
 class SourceError(FsirError):
     """A source of records that cannot be read, or not from where it was left."""
-
-
-class ConnectionSettingsError(FsirError):
-    """An address or a certificate that cannot be used."""
-
-
-class LoginRefusedError(FsirError):
-    """The broker does not let this device in; trying again would not help."""

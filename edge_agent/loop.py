@@ -19,11 +19,13 @@ from edge_agent.ending import DONE, REFUSED, TOO_FEW, shortfall
 from edge_agent.errors import StorageError
 from edge_agent.labels.queue import Labelling
 from edge_agent.labels.timeline import NO_LABEL
-from edge_agent.mqtt.connection import Broker, Connection
+from edge_agent.mqtt.connection import Connection
 from edge_agent.output import Output
-from edge_agent.sources.base import Record, Source
+from edge_agent.records import Record
+from edge_agent.sources.base import Source
 from edge_agent.state.state import State
 from fsir.net.backoff import Delays
+from fsir.net.broker import Broker
 from fsir.wire.messages import topic
 
 if TYPE_CHECKING:

@@ -12,9 +12,10 @@ from typing import Any
 from edge_agent.agent import Agent, Feed
 from edge_agent.consent.policy import Policy
 from edge_agent.errors import StateError
-from edge_agent.mqtt.connection import Broker, Connection
-from edge_agent.sources.base import Position, Record
+from edge_agent.mqtt.connection import Connection
+from edge_agent.records import Position, Record
 from edge_agent.state.state import State
+from fsir.net.broker import Broker
 
 SAVE_SECONDS = 5.0
 

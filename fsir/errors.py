@@ -48,3 +48,11 @@ class AccumulatorError(FsirError):
 
 class AccountingError(FsirError, ValueError):
     """A privacy parameter outside of what the formulas are proven for."""
+
+
+class ConnectionSettingsError(FsirError):
+    """An address or a certificate that cannot be used."""
+
+
+class LoginRefusedError(FsirError):
+    """The broker does not let this device in; trying again would not help."""

@@ -14,11 +14,12 @@ PACKAGES = ("fsir", "edge_agent", "aggregator", "sim_devices")
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 HEAVY = ("scipy", "sklearn", "pandas", "river", "matplotlib", "rich", "amqtt", "prometheus_client")
 ON_DEVICE = (
+    "fsir.contract",
     "fsir.estimate.projection",
-    "fsir.estimate.screening",
+    "fsir.estimate.votes",
+    "fsir.privacy.claims",
     "fsir.privacy.describe",
     "fsir.privacy.release",
-    "fsir.wire.decode",
 )
 
 
@@ -33,7 +34,10 @@ def loaded_after(statement: str) -> set[str]:
 
 @pytest.mark.parametrize(
     "statement",
-    [f"import {', '.join(ON_DEVICE)}", "import edge_agent.agent, edge_agent.cli, edge_agent.loop"],
+    [
+        f"import {', '.join(ON_DEVICE)}",
+        "import edge_agent.agent, edge_agent.cli, edge_agent.loop",
+    ],
 )
 def test_a_device_loads_nothing_heavy(statement):
     loaded = loaded_after(statement)

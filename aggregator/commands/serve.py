@@ -11,16 +11,16 @@ from aggregator.daemon import Daemon
 from aggregator.monitoring import logs
 from aggregator.monitoring.http import HttpServer, pages
 from aggregator.store.sqlite import open_store
+from fsir.contract import load_task
 from fsir.errors import FsirError
 from fsir.net.login import broker_of
 from fsir.net.systemd import ready
-from fsir.task.task import Task
 
 
 def serve(args: argparse.Namespace) -> int:
     """Run until SIGINT or SIGTERM."""
     logs.set_up(args.log, args.log_level)
-    tasks = [Task.load(path) for path in args.task]
+    tasks = [load_task(path) for path in args.task]
     broker = broker_of(args)
     if args.debounce < 0:
         raise FsirError(f"--debounce {args.debounce}: must be at least 0 seconds")

@@ -16,7 +16,7 @@ from aggregator.federation import Federation
 from aggregator.reasons import REASONS
 from aggregator.store.base import StoreError
 from aggregator.store.sqlite import SqliteStore, open_store
-from fsir.task.task import Task
+from fsir.contract import decode_task
 from fsir.wire.decode import decode
 from fsir.wire.messages import Active, Subspace
 
@@ -30,7 +30,7 @@ def opened(args: argparse.Namespace) -> Iterator[tuple[SqliteStore, list[Federat
         found = []
         for row in store.tasks():
             if args.task in (None, row.name):
-                federation = Federation(Task.decode(row.body))
+                federation = Federation(decode_task(row.body))
                 federation.key = row.key
                 active = store.published(row.key, "active")
                 if active is not None:
@@ -79,12 +79,12 @@ def _status(store: SqliteStore, federation: Federation, recount: bool) -> dict[s
         if recount:
             entry["stages"][stage]["recount"] = counting.agrees(store, federation, stage)
     if federation.active is not None:
-        message = decode(federation.active, "active")
+        message = decode(federation.active, Active)
         assert isinstance(message, Active)
         entry["active"] = list(message.features)
     row_ = store.published(federation.key, "subspace")
     if row_ is not None and row_.body:
-        result = decode(row_.body, "subspace")
+        result = decode(row_.body, Subspace)
         assert isinstance(result, Subspace)
         entry["subspace"] = {
             "version": result.version,

@@ -15,6 +15,7 @@ import numpy as np
 
 from aggregator.store.base import StoreError
 from aggregator.store.sqlite import open_store
+from fsir.contract import decode_task
 from fsir.task.task import Task
 from fsir.wire.decode import decode
 from fsir.wire.messages import Subspace
@@ -46,9 +47,9 @@ def _load(args: argparse.Namespace) -> tuple[Task, Subspace]:
         raise StoreError(
             f"task {row.name!r}: there is no subspace yet; `status` says what it waits for"
         )
-    found = decode(published.body, "subspace")
+    found = decode(published.body, Subspace)
     assert isinstance(found, Subspace)
-    return Task.decode(row.body), found
+    return decode_task(row.body), found
 
 
 def standardisation(task: Task, found: Subspace) -> tuple[list[float], list[float]]:

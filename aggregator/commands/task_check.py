@@ -8,9 +8,11 @@ import math
 from typing import Any
 
 from aggregator.forecast import expected_error, report_bytes
+from fsir.contract import load_task
 from fsir.errors import FsirError
 from fsir.privacy.accounting import minimum_sample_size
-from fsir.privacy.paper import statement
+from fsir.privacy.claims import statement
+from fsir.privacy.describe import describe
 from fsir.privacy.plan import Stage, all_stages
 from fsir.task.task import Task
 from fsir.wire.plausible import allowed_sizes
@@ -23,7 +25,7 @@ def check(args: argparse.Namespace) -> int:
     if not 0.0 < args.signal < 1.0:
         raise FsirError(f"--signal {args.signal}: a share of variance, between 0 and 1")
     devices = _devices(args.devices)
-    task = Task.load(args.file)
+    task = load_task(args.file)
     low, _ = allowed_sizes(task)
     found: dict[str, Any] = {
         "task": task.name,
@@ -77,7 +79,7 @@ def _stage(task: Task, stage: Stage, n: int) -> dict[str, Any]:
 
 
 def _explain(task: Task, found: dict[str, Any]) -> None:
-    print(task.describe())
+    print(describe(task))
     print("\nThe noise:")
     for stage in found["stages"]:
         needed = ", ".join(f"{n} records for {s}" for s, n in stage["records_for_noise"].items())

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsir.contract import task_from_table
 from fsir.errors import FsirError, TaskError
 from fsir.privacy.accounting import free_scales, minimum_sample_size, mu_of
 from fsir.task.public_sample import TRUNCATE, forward_selection, standard, varying
 from fsir.task.slicing import Slicing
-from fsir.task.task import Task
 
 FEW_CLASSES = 12  # whole numbers with at most so many different values are classes, not a quantity
 MANY_FEATURES = 64  # beyond this a first report chooses some
@@ -43,7 +43,7 @@ def new(args: argparse.Namespace) -> int:
     if args.keep is not None:
         names, X = _chosen(names, X, slicing.slices_of(response), args.keep)
     text = _write(args, names, X, slicing, why)
-    task = Task.from_table(tomllib.loads(text))  # what we write must be readable
+    task = task_from_table(tomllib.loads(text))  # what we write must be readable
     if args.output is None:
         sys.stdout.write(text)
     else:

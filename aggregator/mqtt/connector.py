@@ -18,10 +18,10 @@ from paho.mqtt.properties import Properties
 from paho.mqtt.reasoncodes import ReasonCode
 
 from aggregator.mqtt.wire import WINDOW, ConnectionLostError, Deliver, Wire
-from edge_agent.errors import LoginRefusedError
-from edge_agent.mqtt.connection import Broker
+from fsir.errors import LoginRefusedError
+from fsir.limits import LIMITS
+from fsir.net.broker import Broker
 from fsir.net.tls import explain
-from fsir.wire.messages import LIMITS
 
 KEEPALIVE = 60
 ANSWER_SECONDS = 10.0  # for the broker's answer ...

@@ -14,8 +14,9 @@ from pathlib import Path
 from typing import TextIO
 
 from edge_agent.errors import SourceError, StorageError
+from edge_agent.records import START, Record
 from edge_agent.signal.features import FEATURE_NAMES
-from edge_agent.sources.base import START, Options, Record
+from edge_agent.sources.base import Options
 from edge_agent.sources.recording import open_recording
 from edge_agent.sources.windowed import SignalSource
 

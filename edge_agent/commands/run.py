@@ -15,12 +15,12 @@ from edge_agent.labels.file import Tail
 from edge_agent.labels.queue import Labelling
 from edge_agent.labels.topic import LabelTopic
 from edge_agent.loop import Manner, Runner
-from edge_agent.mqtt.connection import Broker
 from edge_agent.output import open_output
 from edge_agent.sources import SCHEMES, open_source
 from edge_agent.sources.base import Options
 from edge_agent.state.state import State
 from fsir.errors import FsirError
+from fsir.net.broker import Broker
 from fsir.net.login import broker_of, password
 from fsir.net.systemd import ready
 

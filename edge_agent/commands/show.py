@@ -21,15 +21,16 @@ from edge_agent.labels import file as label_file
 from edge_agent.learning.phase import Phase
 from edge_agent.state.rows import LedgerRow, Pin
 from edge_agent.state.state import State
+from fsir.contract import load_task
+from fsir.privacy.describe import describe
 from fsir.privacy.plan import report_size
-from fsir.task.task import Task
 
 ACCEPTED, REFUSED = 0, 1
 
 
 def check(args: argparse.Namespace) -> int:
     """Say what a task would take, and whether this device would take part."""
-    task, policy = Task.load(args.task), _policy(args)
+    task, policy = load_task(args.task), _policy(args)
     if args.state is None:
         reasons = policy.refusals(task)
     else:
@@ -55,7 +56,7 @@ def check(args: argparse.Namespace) -> int:
             )
         )
     else:
-        print(task.describe())
+        print(describe(task))
         print(
             f"\nThe policy: everything together at most epsilon {policy.epsilon:g} at delta {policy.delta:g}."
         )

@@ -24,7 +24,7 @@ from pathlib import Path
 from edge_agent.consent.budget import Cost, numbers_in, total_epsilon
 from fsir.errors import FsirError, TaskError
 from fsir.fields import Table
-from fsir.privacy.paper import statement
+from fsir.privacy.claims import statement
 from fsir.privacy.plan import all_stages
 from fsir.task.task import MECHANISMS, Task
 

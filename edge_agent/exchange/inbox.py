@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from fsir.contract import decode_task
 from fsir.errors import MessageError
+from fsir.limits import LIMITS
 from fsir.task.task import Task
 from fsir.wire.decode import decode
-from fsir.wire.messages import LIMITS, Active, Receipt, Subspace
+from fsir.wire.messages import Active, Receipt, Subspace
 
 
 @lru_cache(maxsize=4)  # a thousand simulated devices read the same task
@@ -15,7 +17,7 @@ def read_task(raw: bytes, name: str) -> Task:
     """The task published under a name."""
     if len(raw) > LIMITS["task"]:
         raise MessageError(f"task of {len(raw)} bytes: at most {LIMITS['task']} are accepted")
-    task = Task.decode(raw)
+    task = decode_task(raw)
     if task.name != name:
         raise MessageError(f"task {task.name!r} was published under the name {name!r}")
     return task
@@ -23,7 +25,7 @@ def read_task(raw: bytes, name: str) -> Task:
 
 def read_active(raw: bytes, task: Task) -> tuple[str, ...]:
     """The names of an active set that the task allows."""
-    active = decode(raw, "active")
+    active = decode(raw, Active)
     assert isinstance(active, Active)
     _check_digest(active.task, task, "active set")
     if task.screening is None:
@@ -43,7 +45,7 @@ def read_active(raw: bytes, task: Task) -> tuple[str, ...]:
 
 def read_subspace(raw: bytes, task: Task, active: tuple[str, ...] | None) -> Subspace:
     """A subspace that fits the task and the active set that the device has pinned."""
-    subspace = decode(raw, "subspace", _room(task))
+    subspace = decode(raw, Subspace, _room(task))
     assert isinstance(subspace, Subspace)
     _check_digest(subspace.task, task, "subspace")
     if not set(subspace.features) <= set(task.features.names):
@@ -76,7 +78,7 @@ def _room(task: Task) -> int:
 
 def read_receipt(raw: bytes, device: str) -> Receipt:
     """A receipt of this device, maybe for another edition of the task: what that means is not to be decided here."""
-    receipt = decode(raw, "receipt")
+    receipt = decode(raw, Receipt)
     assert isinstance(receipt, Receipt)
     if receipt.device != device:
         raise MessageError(f"receipt of device {receipt.device!r} on the topic of {device!r}")

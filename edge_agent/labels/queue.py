@@ -18,7 +18,7 @@ from edge_agent.errors import SourceError
 from edge_agent.labels.file import Tail
 from edge_agent.labels.timeline import NO_LABEL
 from edge_agent.labels.topic import LabelTopic
-from edge_agent.sources.base import Record
+from edge_agent.records import Record
 from edge_agent.sources.paced import seconds_of
 
 log = logging.getLogger("fsir.labels")

@@ -23,8 +23,9 @@ from edge_agent.agent import Agent
 from edge_agent.errors import SourceError, StorageError
 from edge_agent.labels import file as label_file
 from edge_agent.labels.timeline import AHEAD, EXPIRES, LASTS, LONGEST, NO_LABEL, Event
-from edge_agent.mqtt.connection import Broker, Connection
+from edge_agent.mqtt.connection import Connection
 from fsir.errors import shown
+from fsir.net.broker import Broker
 from fsir.task.slicing import UNKNOWN, Slicing
 
 log = logging.getLogger("fsir.labels")

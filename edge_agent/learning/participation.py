@@ -18,9 +18,10 @@ from edge_agent.errors import StateError
 from edge_agent.labels.timeline import NO_LABEL
 from edge_agent.learning.learner import MomentsLearner, RowsLearner, moments_of
 from edge_agent.learning.report import report_bytes
-from edge_agent.sources.base import Position, Record
+from edge_agent.records import Position, Record
 from edge_agent.state.rows import LedgerRow, OutboxRow, Pin, Progress
 from edge_agent.state.state import State
+from fsir.limits import LIMITS
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import Noise
 from fsir.privacy.plan import (
@@ -34,7 +35,7 @@ from fsir.privacy.plan import (
 )
 from fsir.task.slicing import UNKNOWN
 from fsir.task.task import Task
-from fsir.wire.messages import LIMITS, report_id, topic
+from fsir.wire.messages import report_id, topic
 
 log = logging.getLogger("fsir.agent")
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsir.estimate.screening import private_votes
+from fsir.estimate.totals import Totals
+from fsir.estimate.votes import private_votes
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import Noise
 from fsir.privacy.plan import SCREENING
-from fsir.privacy.release import Totals, release
+from fsir.privacy.release import release
 from fsir.task.task import Task
 from fsir.wire.messages import Report, encode
 

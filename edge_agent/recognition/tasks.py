@@ -17,7 +17,7 @@ import msgpack
 
 from edge_agent.agent import Agent
 from edge_agent.recognition.recogniser import MEANING, Answer, Recogniser
-from edge_agent.sources.base import Record
+from edge_agent.records import Record
 from edge_agent.state.state import State
 from fsir.wire.messages import Subspace
 

@@ -15,13 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsir.contract import task_from_table
 from fsir.errors import AccumulatorError
 from fsir.estimate.covariance import covariance, merged
 from fsir.estimate.directions import directions, standardised, whitened
+from fsir.estimate.totals import Totals
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import first_stage
-from fsir.privacy.release import Totals, release
+from fsir.privacy.release import release
 from fsir.task.task import Task
 
 Rows = NDArray[np.float64]
@@ -95,7 +97,7 @@ class LocalSubspace:
         spread = [float(column.std()) for column in columns]
         p, H = len(keys), len(response.get("classes", ())) or len(response["cuts"]) + 1
         self._keys = keys
-        self._task = Task.from_table({
+        self._task = task_from_table({
             "name": "local", "features": {"names": [f"x{j}" for j in range(p)],
                 "centre": [float(column.mean()) for column in columns], "scale": [s or 1.0 for s in spread]},
             "response": response, "clip": {"truncate": _TRUNCATE, "norm": _TRUNCATE * math.sqrt(p)},

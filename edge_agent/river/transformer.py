@@ -10,8 +10,8 @@ import numpy as np
 from river import base
 
 from edge_agent.errors import StateError
+from edge_agent.records import Position, Record
 from edge_agent.river.local import LocalSubspace
-from edge_agent.sources.base import Position, Record
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -13,34 +13,15 @@ agent takes no task that protects fewer together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Protocol
 
-if TYPE_CHECKING:
-    from edge_agent.mqtt.connection import Broker
+from edge_agent.records import START, Position, Record
+from fsir.net.broker import Broker
+
+__all__ = ["ENTRY_POINTS", "START", "Options", "Position", "Record", "Source"]
 
 ENTRY_POINTS = "fsir.sources"
-
-
-@dataclass(frozen=True, slots=True)
-class Position:
-    """Where a record stands in its source: its number, and what the source needs to find it again."""
-
-    ordinal: int
-    cursor: Any = None  # plain JSON
-
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """One record: raw values by name, the response unless it is one of the values, and the time that it covers."""
-
-    position: Position
-    x: Mapping[str, Any]
-    y: Any = None
-    span: tuple[float, float] | None = (
-        None  # first and last moment, seconds since the epoch; None: not known
-    )
 
 
 @dataclass(frozen=True)
@@ -94,9 +75,6 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
-
-
-START = Position(-1)
 
 
 def unit_records(source: Source) -> int:

@@ -10,7 +10,8 @@ import csv
 import logging
 
 from edge_agent.errors import SourceError
-from edge_agent.sources.base import Options, Position, Record
+from edge_agent.records import Position, Record
+from edge_agent.sources.base import Options
 from edge_agent.sources.lines import TOO_LONG, LineSource
 from fsir.errors import shown
 

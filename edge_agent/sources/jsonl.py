@@ -7,7 +7,8 @@ import os
 from collections import deque
 from typing import Any
 
-from edge_agent.sources.base import Options, Position, Record, Source
+from edge_agent.records import Position, Record
+from edge_agent.sources.base import Options, Source
 from edge_agent.sources.lines import LONGEST, TOO_LONG, LineSource
 from edge_agent.sources.tally import Tally
 

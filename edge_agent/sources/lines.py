@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from edge_agent.errors import SourceError
-from edge_agent.sources.base import Position
+from edge_agent.records import Position
 from edge_agent.sources.tally import Tally
 
 log = logging.getLogger("fsir.source")

@@ -19,7 +19,8 @@ from paho.mqtt.client import MQTTMessage
 
 from edge_agent.errors import SourceError
 from edge_agent.mqtt.connection import Connection
-from edge_agent.sources.base import Options, Position, Record
+from edge_agent.records import Position, Record
+from edge_agent.sources.base import Options
 from edge_agent.sources.jsonl import values_of
 from edge_agent.sources.lines import LONGEST
 from edge_agent.sources.tally import Tally

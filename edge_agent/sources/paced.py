@@ -10,7 +10,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
-from edge_agent.sources.base import Position, Record, Source, unit_records
+from edge_agent.records import Position, Record
+from edge_agent.sources.base import Source, unit_records
 
 log = logging.getLogger("fsir.source")
 JUMP = 86_400.0  # seconds between two records that nobody waits for

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from edge_agent.errors import SourceError
-from edge_agent.sources.base import Options, Position, Record
+from edge_agent.records import Position, Record
+from edge_agent.sources.base import Options
 from edge_agent.sources.csv_file import CsvFile
 from edge_agent.sources.paced import seconds_of
 from edge_agent.sources.tally import Tally

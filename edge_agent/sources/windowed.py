@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.errors import SourceError
+from edge_agent.records import Position, Record
 from edge_agent.signal.features import FEATURE_NAMES, features, scale
 from edge_agent.signal.track import RATE
 from edge_agent.signal.windows import HOP, WINDOW, Window, Windower, positions_of
-from edge_agent.sources.base import Options, Position, Record
+from edge_agent.sources.base import Options
 from edge_agent.sources.tally import Tally
 from edge_agent.sources.trail import Trail
 

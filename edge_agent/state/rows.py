@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from edge_agent.sources.base import START, Position
+from edge_agent.records import START, Position
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.errors import StateError, StorageError
-from edge_agent.sources.base import START, Position
+from edge_agent.records import START, Position
 from edge_agent.state.database import FILE, Storage
 from edge_agent.state.rows import LedgerRow, OutboxRow, Pin, Progress
 

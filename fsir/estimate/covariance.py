@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.privacy.release import Totals
+from fsir.estimate.totals import Totals
 
 Matrix = NDArray[np.float64]
 _TINY = 1e-12  # features are publicly scaled: a smaller variance is that of a constant

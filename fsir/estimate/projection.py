@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsir.errors import MessageError, RecordError
-from fsir.privacy.moments import Quantiser
 from fsir.privacy.plan import final_stage
+from fsir.privacy.quantiser import Quantiser
 from fsir.task.task import Task
 from fsir.wire.messages import Subspace
 

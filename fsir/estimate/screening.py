@@ -1,9 +1,7 @@
 """Screening: which few features the second report is about.
 
-The paper's CCMD filter lets every device vote with the indices of its large conditional slice means, computed from
-the raw data. Such a vote is not private (erratum E8): one record can change it with certainty. Here votes are
-computed from an already privatised matrix, or the aggregator merges the noisy sums of all devices and selects; both
-are post-processing.
+The aggregator merges the noisy sums of all devices and selects, or counts their votes (`fsir.estimate.votes`): both are
+post-processing of what devices have released.
 """
 
 from __future__ import annotations
@@ -11,35 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.privacy.release import Release, Totals
+from fsir.estimate.totals import Totals
 from fsir.task.task import Screening
 
 Matrix = NDArray[np.float64]
-Votes = NDArray[np.bool_]  # features x slices
-
-CCMD_AS_PUBLISHED_IS_PRIVATE = False
-
-
-def conditional_differences(sums: Matrix, counts: NDArray[np.float64], n: int) -> Matrix:
-    """`|mean of feature j in slice h - overall mean|`; an empty slice says nothing."""
-    mean = sums.sum(axis=1, keepdims=True) / n
-    filled = np.maximum(counts, 1.0)
-    difference: Matrix = np.where(counts > 0, np.abs(sums / filled - mean), 0.0)
-    return difference
-
-
-def ccmd_votes(sums: Matrix, counts: NDArray[np.float64], n: int, threshold: float) -> Votes:
-    """The CCMD filter on one device. Private exactly if `sums` and `counts` already are."""
-    votes: Votes = conditional_differences(sums, counts, n) > threshold
-    return votes
-
-
-def private_votes(released: Release, totals: Totals, threshold: float) -> Votes:
-    """The votes of one device from what it would be allowed to publish; `totals` is empty and of the same stage."""
-    totals.add(released)
-    # Conditional means of slices with fewer records than the noise of their count are noise divided by noise.
-    counts = np.where(totals.counts() > 2.0 * totals.stage.counts.sd, totals.counts(), 0.0)
-    return ccmd_votes(totals.sums(), counts, totals.n, threshold)
 
 
 def majority(multiplicity: NDArray[np.int64], devices: int) -> tuple[int, ...]:

@@ -13,9 +13,9 @@ from fsir.estimate.classifier import classifier
 from fsir.estimate.covariance import Matrix, covariance, merged
 from fsir.estimate.dimension import count_directions, noise_level
 from fsir.estimate.directions import directions, standardised, whitened
+from fsir.estimate.totals import Totals
 from fsir.estimate.trimming import cut
 from fsir.estimate.uncertainty import expected_loss
-from fsir.privacy.release import Totals
 from fsir.task.task import TRIMMED, Task
 from fsir.wire.messages import Subspace
 

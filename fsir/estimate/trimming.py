@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsir.errors import AccumulatorError
+from fsir.estimate.totals import Totals
 from fsir.privacy.plan import Stage
-from fsir.privacy.release import Totals
 
 _NORMAL = NormalDist()
 _ROOM = 2**62  # what 64 bits hold, with a margin

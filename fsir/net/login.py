@@ -5,14 +5,9 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from edge_agent.errors import ConnectionSettingsError
-
-if TYPE_CHECKING:
-    from edge_agent.mqtt.connection import (
-        Broker,
-    )  # which imports paho: `--help` should not wait for it
+from fsir.errors import ConnectionSettingsError
+from fsir.net.broker import Broker
 
 
 def add_login(parser: argparse.ArgumentParser, whose: str) -> None:
@@ -31,8 +26,6 @@ def add_login(parser: argparse.ArgumentParser, whose: str) -> None:
 
 def broker_of(args: argparse.Namespace) -> Broker:
     """The broker of --broker, with this login."""
-    from edge_agent.mqtt.connection import Broker
-
     return Broker.parse(
         args.broker, username=args.username, password=password(args.password_file, "FSIR_PASSWORD"), ca=args.ca,
         certificate=args.cert, key=args.key,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
-from fsir.privacy.paper import statement
+from fsir.privacy.claims import statement
 from fsir.privacy.plan import FINAL, Stage, all_stages, minimum_size, report_size
 from fsir.task.task import TRIMMED, Task
 

@@ -1,4 +1,4 @@
-"""The mechanisms of the paper, kept to reproduce and to audit it, each with a statement of what is proven about it.
+"""The mechanisms of the paper, kept to reproduce and to audit it; `fsir.privacy.claims` says what is proven about them.
 
 `iid` is the classical Gaussian mechanism on the slice sums and the paper's covariance lemma, with a public clip
 instead of a norm taken from the data (erratum E7). `vgm` is the paper's vectorised Gaussian mechanism with errata E1
@@ -9,67 +9,13 @@ it draws the noise along the private singular vectors. `none` adds nothing. See 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.privacy import accounting
 from fsir.privacy.noise import Noise
 
-if TYPE_CHECKING:
-    from fsir.privacy.plan import Stage
-    from fsir.task.task import Task
-
 Matrix = NDArray[np.float64]
-
-
-@dataclass(frozen=True)
-class Statement:
-    """What is known about a mechanism, for programs and people."""
-
-    mechanism: str
-    proven: bool
-    reason: str
-
-
-def statement(task: Task) -> Statement:
-    """Whether the release of this task is proven to meet the (epsilon, delta) that it claims, and why."""
-    mechanism = task.privacy.mechanism
-    if mechanism == "gaussian":
-        return Statement(
-            mechanism,
-            True,
-            "one joint Gaussian release, exact accounting (docs/privacy.md, theorem 1)",
-        )
-    if mechanism == "vgm":
-        return Statement(
-            mechanism,
-            False,
-            "its covariance comes from the private data: a single record can be seen (E3)",
-        )
-    if mechanism == "none":
-        return Statement(mechanism, False, "no noise at all: the report is the data's own sums")
-    from fsir.privacy.plan import (  # the plan needs this module
-        final_stage,
-        first_stage,
-        published_values,
-        sampling_charge,
-    )
-
-    # The lemma asks for less noise with fewer features: an active set of one is the worst case.
-    stages = [first_stage(task)] + ([] if task.screening is None else [final_stage(task, (0,))])
-    costs = [stage.mu for stage in stages]
-    fresh = task.screening is not None and task.screening.records == "fresh"
-    mu = max(costs) if fresh else accounting.compose(*costs)
-    charge = sampling_charge(published_values(task), task.privacy.epsilon)
-    delta = min(1.0, accounting.delta_of(mu, task.privacy.epsilon - charge[0]) + charge[1])
-    met = delta <= task.privacy.delta
-    found = f"exact delta at epsilon {task.privacy.epsilon:g} is {delta:.2e}, claimed {task.privacy.delta:.2e}"
-    return Statement(
-        mechanism, met, f"classical Gaussian noise (docs/privacy.md, theorem 2): {found}"
-    )
 
 
 def eigengaps(singular_values: NDArray[np.float64], p: int) -> NDArray[np.float64]:
@@ -97,10 +43,10 @@ def vgm_noise(M: Matrix, floor: float, Z: Matrix, d: int | None = None) -> Matri
     return noise
 
 
-def with_vgm_noise(sums: Matrix, n: int, stage: Stage, noise: Noise) -> Matrix:
-    """Slice sums in grid steps, with the noise of VGM, rounded to whole steps."""
-    M = sums * stage.sums.unit / n
+def with_vgm_noise(sums: Matrix, n: int, unit: float, sd: float, noise: Noise) -> Matrix:
+    """Sums of `n` records in grid steps worth `unit`, with the noise of VGM of floor `sd`, rounded to whole steps."""
+    M = sums * unit / n
     Z = noise.normals(M.size).reshape(M.shape)
-    E = vgm_noise(M, (stage.sums.sd / n) ** 2, Z)
-    perturbed: Matrix = np.rint(sums + n * E / stage.sums.unit)
+    E = vgm_noise(M, (sd / n) ** 2, Z)
+    perturbed: Matrix = np.rint(sums + n * E / unit)
     return perturbed

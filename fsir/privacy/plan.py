@@ -14,15 +14,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsir.errors import TaskError
-from fsir.privacy import accounting
-from fsir.privacy import paper as published
+from fsir.privacy import accounting, paper
 from fsir.privacy.noise import FAR_MASS, RELATIVE_ERROR, sampling_error
 from fsir.task.task import Task
 
 SCREENING, FINAL = "screening", "final"
 RESOLUTION = 8  # published values are rounded to between 1/8 and 1/16 of their noise
 CODE_UNIT = 1024  # response codes are whole multiples of 1/1024
-MAX_RECORDS = 2**25 - 1  # so many squares of 2^14 steps still add up below 2^53
 _STEPS_TO_R = 14  # a truncated coordinate has at most 2^14 steps, so that it fits 16 bits
 
 
@@ -186,7 +184,7 @@ def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
         if (
             task.privacy.mechanism == "vgm"
         ):  # the floor of its covariance; what comes on top depends on the data
-            s_M = math.sqrt(published.vgm_floor(C * g, 1, epsilon, delta))
+            s_M = math.sqrt(paper.vgm_floor(C * g, 1, epsilon, delta))
         s_T = accounting.lemma_sigma(p, 1, epsilon, delta) * C * C * g
         scales = (s_M, s_M / C, s_T, s_T)
         # Sums and counts move by at most 2C together, the upper triangle by at most sqrt(2) C^2 (theorem 2).

@@ -1,4 +1,7 @@
-"""The checks that stand between a table (a TOML file, a message) and a `Task`."""
+"""The checks that stand between a table (a TOML file, a message) and a `Task`, field by field.
+
+Whether the task as a whole is possible, its noise included, `fsir.contract` finds out.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from typing import Any
 
 from fsir.errors import TaskError
 from fsir.fields import Table
-from fsir.privacy.plan import MAX_RECORDS, all_stages, minimum_size, report_size
+from fsir.limits import MAX_FEATURES, MAX_RECORDS, MAX_SLICES
 from fsir.task.task import (
     MECHANISMS,
     TRIMMED,
@@ -22,17 +25,12 @@ from fsir.task.task import (
     Screening,
     Task,
 )
-from fsir.wire.codec import MAX_VALUES
 
-MAX_FEATURES = 20_000
-MAX_SLICES = 256
-TASK_BYTES = 4 * 2**20  # of the task on the wire: what every device must be able to read
-KEPT_RECORDS_BYTES = 64 * 2**20  # what a device may hold of its own records between two stages
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 
 
 def read_task(table: Mapping[str, Any]) -> Task:
-    """Check plain tables and build the task; the first fault found is raised as a `TaskError`."""
+    """Check plain tables field by field and build the task; the first fault found is raised as a `TaskError`."""
     top = Table(table, "")
     name = top.text("name")
     if not _NAME.match(name):
@@ -63,8 +61,6 @@ def read_task(table: Mapping[str, Any]) -> Task:
         name, features, response, clip, privacy, report, screening, dimension, aggregation, epoch
     )
     top.done()
-    _check_plan(task)
-    _check_kept_records(task)
     return task
 
 
@@ -199,54 +195,3 @@ def _aggregation(top: Table, report: Report, screening: Screening | None) -> str
         remedy = "votes are counted, not trimmed, and few liars decide them; use screening.method = 'dense', or 'sum'"
         raise top.error("aggregation", aggregation, remedy)
     return aggregation
-
-
-def _check_plan(task: Task) -> None:
-    """What follows from a task must be possible too: found here, not when a device has learned its last record."""
-    try:
-        stages = all_stages(task)
-    except (ArithmeticError, ValueError):  # the noise is beyond what a number can hold
-        raise TaskError(
-            "privacy.epsilon", task.privacy.epsilon, "the noise would drown any sum; raise it"
-        ) from None
-    if (size := len(task.encode())) > TASK_BYTES:
-        remedy = f"the task would take {size} bytes, and devices read at most {TASK_BYTES}; name fewer, or shorter"
-        raise TaskError("features.names", f"{task.p} names", remedy)
-    for stage in stages:
-        values = sum(block.size for block in stage.blocks)
-        if values > MAX_VALUES:
-            remedy = f"the {stage.name} report would hold {values} numbers, at most {MAX_VALUES} are possible; "
-            raise TaskError(
-                "features.names", f"{task.p} names", remedy + "name fewer, or screen first"
-            )
-        if task.clip.truncate > 256 * stage.norm:
-            remedy = f"is more than 256 times the clip {stage.norm:g} of the {stage.name} report; lower it to that"
-            raise TaskError("clip.truncate", task.clip.truncate, remedy)
-        if max(block.step for block in stage.blocks) > 2**53:
-            raise TaskError(
-                "privacy.epsilon", task.privacy.epsilon, "the noise would drown any sum; raise it"
-            )
-    if report_size(task) > MAX_RECORDS:
-        remedy = f"would need {report_size(task)} records, at most {MAX_RECORDS} are possible; tolerate more noise"
-        raise TaskError("report.sigma_0", task.report.sigma_0, remedy)
-    if task.report.deadline is not None and minimum_size(task) > report_size(task):
-        remedy = f"the tolerated noise sigma_0 takes {minimum_size(task)} records at least; raise it, or sigma_0"
-        raise TaskError("report.records", task.report.records, remedy)
-    limit = None if task.screening is None else task.screening.limit
-    if limit is not None and task.dimension is not None and task.dimension > limit:
-        raise TaskError(
-            "dimension", task.dimension, f"the final report has at most {limit} features; lower it"
-        )
-
-
-def _check_kept_records(task: Task) -> None:
-    """Two stages on the same records mean that the device keeps them in between: that must be bounded."""
-    if task.screening is None or task.screening.records == "fresh":
-        return
-    needed = report_size(task) * task.p * 2
-    if needed > KEPT_RECORDS_BYTES:
-        raise TaskError(
-            "screening.records",
-            "same",
-            f"a device would have to keep {needed / 2**20:.0f} MiB of records; use 'fresh'",
-        )

@@ -9,15 +9,11 @@ gives away.
 from __future__ import annotations
 
 import hashlib
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import Any
 
 import msgpack
 
-from fsir.errors import TaskError
 from fsir.task.slicing import Slicing
 
 MECHANISMS = ("gaussian", "iid", "vgm", "none")
@@ -96,7 +92,7 @@ class Screening:
 
 @dataclass(frozen=True)
 class Task:
-    """One federation. Build it with `Task.load`, `Task.from_table` or `Task.decode`: they check everything."""
+    """One federation. Get it from `fsir.contract`, which checks everything."""
 
     name: str
     features: Features
@@ -135,45 +131,6 @@ class Task:
     def digest(self) -> bytes:
         """SHA-256 of the canonical bytes: the identity of the task."""
         return hashlib.sha256(self.encode()).digest()
-
-    def describe(self) -> str:
-        """In plain words: what a device that takes part gives away."""
-        from fsir.privacy.describe import describe  # it needs the plan, which needs this module
-
-        return describe(self)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Task:
-        """Read a TOML file."""
-        try:
-            with open(path, "rb") as file:
-                table = tomllib.load(file)
-        except FileNotFoundError:
-            raise TaskError(
-                "task file", str(path), "does not exist; give the path of a TOML file"
-            ) from None
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise TaskError("task file", str(path), f"is not valid TOML: {error}") from None
-        return cls.from_table(table)
-
-    @classmethod
-    def decode(cls, raw: bytes) -> Task:
-        """Read canonical bytes, as they come from the broker."""
-        from fsir.wire.decode import unpack  # messages speak about tasks
-
-        task = cls.from_table(unpack(raw))
-        if task.encode() != raw:
-            raise TaskError(
-                "task", raw, "is not in canonical form; publish the bytes of Task.encode()"
-            )
-        return task
-
-    @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> Task:
-        """Check plain tables and build the task; the first fault found is raised as a `TaskError`."""
-        from fsir.task.checks import read_task  # the checks build what is defined here
-
-        return read_task(table)
 
 
 def _plain(value: Any) -> Any:

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsir.errors import MessageError
+from fsir.limits import MAX_VALUES
 
 Integers = NDArray[np.int64]
 LARGEST = 2**53  # beyond this a value is not a sum that any task allows
-MAX_VALUES = 2**21  # in one report: at 16 bits each they fill the largest message
 _MOST_BITS = 52
 _OUT_OF_RANGE = -(2**63)  # marks a row
 

@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsir.errors import MessageError, VersionError, shown
+from fsir.limits import DEVICE_NAME, ID_BYTES, LIMITS
 from fsir.wire import bounds as measure
 from fsir.wire import codec
 from fsir.wire.messages import (
-    _ID_BYTES,
-    DEVICE_NAME,
-    LIMITS,
     STAGES,
     STATUSES,
     VERSION,
@@ -56,9 +54,12 @@ def unpack(raw: bytes, kind: str = "task", limit: int | None = None) -> dict[str
     return table
 
 
-def decode(raw: bytes, kind: str, limit: int | None = None) -> Message:
-    """The message of the given kind that `raw` holds."""
-    return _decode(unpack(raw, kind, limit), kind, _READERS[kind])
+def decode(raw: bytes, kind: type[Kind], limit: int | None = None) -> Kind:
+    """The message of the given kind, such as `Subspace`, that `raw` holds."""
+    name = kind.__name__.lower()
+    message = _decode(unpack(raw, name, limit), name, _READERS[name])
+    assert isinstance(message, kind)  # by the table of readers
+    return message
 
 
 class SealedReport(NamedTuple):
@@ -252,14 +253,14 @@ def _receipt(fields: _Fields) -> Receipt:
         ):
             raise _wrong("verdicts", value, "a verdict")
         if (
-            len(value[0]) != _ID_BYTES
+            len(value[0]) != ID_BYTES
             or len(value[2]) > 500
             or not (value[2].isprintable() or not value[2])
         ):
             raise _wrong(
                 "verdicts",
                 value,
-                f"an id of {_ID_BYTES} bytes and a reason of at most 500 characters",
+                f"an id of {ID_BYTES} bytes and a reason of at most 500 characters",
             )
         verdicts[stage] = Verdict(value[0], _choice(value[1], "verdicts", STATUSES), value[2])
     return Receipt(task, device, verdicts)

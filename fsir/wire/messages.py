@@ -8,7 +8,6 @@ nothing else.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,25 +16,14 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
+from fsir.limits import ID_BYTES
 from fsir.privacy.plan import FINAL, SCREENING
-from fsir.task.checks import TASK_BYTES
 from fsir.wire import codec
 
 VERSION = 1
 PREFIX = f"fsir/{VERSION}"
 STAGES = (SCREENING, FINAL)
 STATUSES = ("counted", "duplicate", "refused")
-# Bytes that a receiver looks at, by kind; the task and the subspace of 20,000 features fit.
-LIMITS = {
-    "task": TASK_BYTES,
-    "report": 4 * 2**20,
-    "receipt": 4096,
-    "active": TASK_BYTES + 1024,  # names of the task, and who says so
-    "subspace": 16 * 2**20,
-    "presence": 256,
-}
-DEVICE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")  # one level of a topic, no wildcards
-_ID_BYTES = 16
 
 Matrix = NDArray[np.float64]
 
@@ -125,7 +113,7 @@ Message = Report | Receipt | Active | Subspace | Presence
 
 def report_id(raw: bytes) -> bytes:
     """The identity of a report: a digest of its bytes."""
-    return hashlib.sha256(raw).digest()[:_ID_BYTES]
+    return hashlib.sha256(raw).digest()[:ID_BYTES]
 
 
 def topic(task: str, kind: str, device: str | None = None) -> str:

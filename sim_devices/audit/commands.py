@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fsir.privacy.paper import statement
-from fsir.task.task import Task
+from fsir.contract import load_task
+from fsir.privacy.claims import statement
 from sim_devices.audit import subject, suite
 from sim_devices.audit.attack import picture as roc_picture
 from sim_devices.audit.attack import roc, targets
@@ -71,7 +71,7 @@ def _findings(options: argparse.Namespace, delta: float) -> Iterator[Finding]:
 
 
 def _of_task(options: argparse.Namespace) -> Finding:
-    task = Task.load(options.task)
+    task = load_task(options.task)
     if options.data is None:
         raise AuditError(
             "--task without --data: give the records (CSV) whose neighbours are searched"

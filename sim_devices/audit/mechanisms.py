@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.estimate import screening
+from fsir.contract import task_from_table
+from fsir.estimate.votes import ccmd_votes as paper_votes
 from fsir.privacy import accounting, plan
 from fsir.privacy import paper as published
 from fsir.privacy.moments import Moments
@@ -72,7 +73,7 @@ def _task(claim: Claim, mechanism: str, screening: tuple[tuple[str, Any], ...]) 
     }
     if screening:
         table["screening"] = dict(screening)
-    return Task.from_table(table)
+    return task_from_table(table)
 
 
 Mechanism = Callable[[Records, Claim], Law]
@@ -183,9 +184,7 @@ def ccmd_votes(records: Records, claim: Claim) -> Law:
     task = claim.task("none")
     stage = plan.first_stage(task)
     moments = learned(task, stage, records)
-    votes = screening.ccmd_votes(
-        moments.sums() * stage.grid, moments.counts(), claim.n, claim.threshold
-    )
+    votes = paper_votes(moments.sums() * stage.grid, moments.counts(), claim.n, claim.threshold)
     return Certain(np.packbits(votes).tobytes())
 
 

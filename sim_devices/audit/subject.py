@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fsir.contract import task_from_table
 from fsir.privacy import plan
 from fsir.task.slicing import UNKNOWN
 from fsir.task.task import Task
@@ -62,7 +63,7 @@ def _without_standardising(task: Task) -> Task:
         table["screening"]["code"] = (
             "slices"  # the stages carry the code; this task only feeds them
         )
-    return Task.from_table(table)
+    return task_from_table(table)
 
 
 def read_csv(task: Task, path: Path) -> Records:

@@ -154,7 +154,7 @@ class _Observer:
             self._link.readable()
         self._link.maintain()
         while self._link.inbox:
-            message = decode(self._link.inbox.popleft()[1], "subspace")
+            message = decode(self._link.inbox.popleft()[1], Subspace)
             assert isinstance(message, Subspace)
             self.subspace = message
         if not all(device.done for device in self._fleet.devices):

@@ -20,10 +20,11 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.estimate.screening import ccmd_votes, majority
+from fsir.estimate.screening import majority
 from fsir.estimate.subspace import projection_loss
-from fsir.privacy.moments import Quantiser
+from fsir.estimate.votes import ccmd_votes
 from fsir.privacy.plan import final_stage, first_stage
+from fsir.privacy.quantiser import Quantiser
 from sim_devices.datasets.models import (
     MODELS,
     Model,

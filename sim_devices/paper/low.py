@@ -15,9 +15,10 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from fsir.contract import task_from_table
 from fsir.estimate.subspace import projection_loss
-from fsir.privacy.moments import Quantiser
 from fsir.privacy.plan import first_stage
+from fsir.privacy.quantiser import Quantiser
 from fsir.task.task import Task
 from sim_devices.datasets.models import (
     MODELS,
@@ -49,7 +50,7 @@ def low_task(cell: Cell, covariance_epsilon: float, norm_per_root: float = NORM_
     """The task of a cell for the default release: all that the paper spends, on slice means and covariance, in one."""
     model, p = cell.model, cell.p
     C = clip_norm(p, norm_per_root)
-    return Task.from_table(
+    return task_from_table(
         {
             "name": f"model-{model}",
             "features": {"names": [f"x{j + 1}" for j in range(p)]},

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from fsir.estimate.covariance import Levels, Merged, centred, covariance, merged
 from fsir.estimate.directions import directions, whitened
+from fsir.estimate.totals import Totals
 from fsir.privacy.plan import Stage
-from fsir.privacy.release import Totals
 
 Array = NDArray[np.float64]
 

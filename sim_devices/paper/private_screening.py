@@ -11,9 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from fsir.estimate.screening import ccmd_votes, majority, select, slice_matrix
-from fsir.privacy.moments import Quantiser
+from fsir.contract import task_from_table
+from fsir.estimate.screening import majority, select, slice_matrix
+from fsir.estimate.votes import ccmd_votes
 from fsir.privacy.plan import SCREENING, Stage, first_stage
+from fsir.privacy.quantiser import Quantiser
 from fsir.task.task import Task
 from sim_devices.datasets.models import cut_points, dimension
 from sim_devices.paper.cells import Cell
@@ -42,7 +44,7 @@ def high_task(cell: Cell, share: float, p: int | None = None) -> Task:
     """
     p = p or cell.p
     cuts = cut_points(cell.model, cell.p, "high")
-    return Task.from_table(
+    return task_from_table(
         {
             "name": f"model-{cell.model}",
             "features": {"names": [f"x{j + 1}" for j in range(p)]},

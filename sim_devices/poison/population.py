@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.privacy.moments import Quantiser
+from fsir.contract import task_from_table
 from fsir.privacy.plan import Stage, first_stage
+from fsir.privacy.quantiser import Quantiser
 from fsir.task.task import Task
 from sim_devices.datasets.models import (
     Model,
@@ -46,7 +47,7 @@ class Setting:
     def task(self) -> Task:
         """The public contract."""
         C = clip_norm(self.p)
-        return Task.from_table(
+        return task_from_table(
             {
                 "name": f"model-{self.model}",
                 "features": {"names": [f"x{j + 1}" for j in range(self.p)]},

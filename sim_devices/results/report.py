@@ -10,7 +10,7 @@ import numpy as np
 
 from fsir.estimate.subspace import angles, projection_loss
 from fsir.privacy.accounting import compose, epsilon_of
-from fsir.privacy.paper import statement
+from fsir.privacy.claims import statement
 from fsir.privacy.plan import final_stage, first_stage
 from fsir.task.task import Task
 from sim_devices.network.federation import Outcome

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from fsir.estimate.projection import Projector
 from fsir.estimate.screening import select
 from fsir.estimate.subspace import estimate
+from fsir.estimate.totals import Totals
 from fsir.estimate.trimming import trimmed_sum, trimmed_totals
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import final_stage, first_stage
-from fsir.privacy.release import Totals, release
+from fsir.privacy.release import release
 from fsir.task.task import TRIMMED, Task
 from fsir.wire.messages import Subspace
 from sim_devices.datasets.population import DeviceStream

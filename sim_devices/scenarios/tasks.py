@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsir.contract import task_from_table
 from fsir.task.task import Task
 from sim_devices.datasets.population import DataError, DeviceStream, Population
 
@@ -85,7 +86,7 @@ def build(population: Population, geometry: Geometry, setting: Setting) -> Task:
         }
     if setting.dimension is not None:
         table["dimension"] = setting.dimension
-    return Task.from_table(table)
+    return task_from_table(table)
 
 
 def with_volunteer(population: Population, name: str) -> tuple[Population, DeviceStream]:

@@ -27,11 +27,13 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from aggregator.core import Aggregator
 from aggregator.daemon import Daemon
 from aggregator.store.sqlite import SqliteStore
-from edge_agent.mqtt.connection import Broker
+from fsir.contract import load_task
+from fsir.net.broker import Broker
 from fsir.task.task import Task
 from fsir.toml import to_toml
 from fsir.wire import messages
 from fsir.wire.decode import decode
+from fsir.wire.messages import Receipt
 
 PATIENCE = 60.0
 
@@ -126,7 +128,7 @@ class Devices:
 
     def _on_message(self, client: Any, userdata: Any, message: mqtt.MQTTMessage) -> None:
         if "/receipt/" in message.topic:
-            receipt = decode(message.payload, "receipt")
+            receipt = decode(message.payload, Receipt)
             assert isinstance(receipt, messages.Receipt)
             self.answers[receipt.device] = receipt
         else:
@@ -213,7 +215,7 @@ def main(url: str, store: str, task: str, point: str) -> None:
         if here == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
-    made = Aggregator(SqliteStore(store), [Task.load(task)], debounce=0.1)
+    made = Aggregator(SqliteStore(store), [load_task(task)], debounce=0.1)
     Daemon(made, Broker.parse(url), client_id="test", reached=reached).run()
 
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from fsir.estimate import screening
+from fsir.contract import task_from_table
+from fsir.estimate.totals import Totals
+from fsir.estimate.votes import private_votes
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import SCREENING, Stage, first_stage, report_size
-from fsir.privacy.release import Totals, release
+from fsir.privacy.release import release
 from fsir.task.task import Task
 from fsir.wire import messages
 
@@ -27,7 +29,7 @@ def make_task(
         "privacy": {"epsilon": 4.0},
         "report": {"records": records},
     }
-    return Task.from_table(table | sections)
+    return task_from_table(table | sections)
 
 
 def screening_task(method: str = "dense", quorum: int = 3, p: int = 8, **more: Any) -> Task:
@@ -71,7 +73,7 @@ def report(task: Task, device: str, seed: int, stage: Stage | None = None, **cha
         "n": released.n,
     }
     if stage.name == SCREENING and task.screening is not None and task.screening.method == "votes":
-        body["votes"] = screening.private_votes(released, Totals(stage), task.screening.threshold)
+        body["votes"] = private_votes(released, Totals(stage), task.screening.threshold)
     else:
         body["blocks"] = released.blocks
     return messages.encode(messages.Report(**(body | changes)))

@@ -19,7 +19,7 @@ import pytest
 from aggregator.cli import main
 from aggregator.core import Aggregator
 from aggregator.store.sqlite import SqliteStore
-from fsir.task.task import Task
+from fsir.contract import load_task
 from fsir.toml import to_toml
 from tests.aggregator.daemons import Devices, wait_for
 from tests.aggregator.federations import make_task, report, screening_task, topic
@@ -218,7 +218,7 @@ def test_a_new_task_from_a_sample_with_classes(
     output = sample.with_name("t.toml")
     run(capsys, "task", "new", "--sample", str(sample), "--response", "label", "--features", "a,b,c,d,same",
         "--output", str(output))  # fmt: skip
-    task = Task.load(output)
+    task = load_task(output)
     assert (task.name, task.response.classes, task.features.names) == (
         "public-sample", ("sit", "walk"), ("a", "b", "c", "d", "same"),
     )  # fmt: skip
@@ -246,7 +246,7 @@ def test_numbers_are_cut_at_quantiles_and_few_whole_ones_are_classes(
         "a,b,c",
     )
     sample.with_name("t.toml").write_text(text)
-    task = Task.load(sample.with_name("t.toml"))
+    task = load_task(sample.with_name("t.toml"))
     assert task.slicing.count == slices
     assert bool(task.response.classes) == (response == "level")
 
@@ -261,7 +261,7 @@ def test_many_features_get_a_screening_stage(
         writer.writerows([[*rng.normal(size=100).round(3), "ab"[i % 2]] for i in range(50)])
     wide = ["task", "new", "--sample", str(tmp_path / "wide.csv"), "--response", "y"]
     (tmp_path / "t.toml").write_text(run(capsys, *wide))
-    task = Task.load(tmp_path / "t.toml")
+    task = load_task(tmp_path / "t.toml")
     assert task.screening is not None
     found = json.loads(
         run(capsys, "task", "check", str(tmp_path / "t.toml"), "--devices", "20", "--json")
@@ -282,7 +282,7 @@ def test_the_sample_may_choose_the_features_and_needs_a_response(
             writer.writerow([*row.round(3), ("a", "b", "")[i % 2 if i < 50 else 2]])
     new = ["task", "new", "--sample", str(tmp_path / "wide.csv"), "--response", "y"]
     (tmp_path / "t.toml").write_text(run(capsys, *new, "--keep", "2"))
-    task = Task.load(tmp_path / "t.toml")
+    task = load_task(tmp_path / "t.toml")
     assert (task.features.names, task.screening, task.response.classes) == (
         ("x17", "x70"),
         None,

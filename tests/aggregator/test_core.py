@@ -18,6 +18,7 @@ from fsir.privacy.plan import final_stage
 from fsir.task.task import Task
 from fsir.wire import messages
 from fsir.wire.decode import decode
+from fsir.wire.messages import Active, Receipt, Subspace
 from tests.aggregator.federations import make_task, report, screening_task, topic
 
 TASK = make_task(p=3, records=60)
@@ -43,7 +44,7 @@ def kinds(publications: list[Publication]) -> list[str]:
 
 def active_of(publications: list[Publication]) -> messages.Active:
     (found,) = [p for p in publications if p.topic.endswith("/active")]
-    message = decode(found.payload, "active")
+    message = decode(found.payload, Active)
     assert isinstance(message, messages.Active)
     return message
 
@@ -164,7 +165,7 @@ def test_another_worker_learns_of_the_active_set_from_the_store(tmp_path: Path) 
     chosen = active_of(deliver(first, task, range(2), 1.0)).features
     stage = final_stage(task, tuple(int(name[1:]) for name in chosen))
     second.take(topic(task, "d0"), report(task, "d0", 9, stage))
-    receipt = decode(second.commit(2.0)[0].payload, "receipt")
+    receipt = decode(second.commit(2.0)[0].payload, Receipt)
     assert isinstance(receipt, messages.Receipt)
     assert receipt.verdicts["final"].status == "counted"
 
@@ -248,7 +249,7 @@ def test_the_subspace_follows_the_reports_with_a_pause(tmp_path: Path) -> None:
     deliver(made, TASK, range(3, 5), 11.0)
     assert made.estimate(12.0) == []
     (second,) = made.estimate(20.0)
-    found = [decode(p.payload, "subspace") for p in (first, second)]
+    found = [decode(p.payload, Subspace) for p in (first, second)]
     assert [(f.version, f.devices, f.records) for f in found] == [(1, 3, 180), (2, 5, 300)]  # type: ignore[union-attr]
     assert made.estimate(30.0) == []  # nothing new
 
@@ -288,6 +289,6 @@ def test_when_everybody_is_withdrawn_the_retained_subspace_is_cleared(tmp_path: 
     assert made.estimate(4.0) == [Publication("fsir/1/test/subspace", b"")]
     assert made.estimate(5.0) == []
     deliver(made, TASK, range(1, 2), 6.0)
-    (found,) = [decode(p.payload, "subspace") for p in made.estimate(7.0)]
+    (found,) = [decode(p.payload, Subspace) for p in made.estimate(7.0)]
     assert isinstance(found, messages.Subspace)
     assert (found.version, found.devices) == (3, 1)

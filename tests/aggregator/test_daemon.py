@@ -18,10 +18,11 @@ from aggregator import intake
 from aggregator import merging as counting
 from aggregator.core import Aggregator
 from aggregator.store.sqlite import SqliteStore
-from edge_agent.errors import LoginRefusedError
+from fsir.errors import LoginRefusedError
 from fsir.task.task import Task
 from fsir.wire import messages
 from fsir.wire.decode import decode
+from fsir.wire.messages import Subspace
 from sim_devices.network.broker import Broker, find_mosquitto
 from tests.aggregator.daemons import Devices, Serving, plain_mosquitto, start_doomed, wait_for
 from tests.aggregator.federations import make_task, report
@@ -69,9 +70,7 @@ def test_reports_are_counted_answered_and_estimated(
 
 def _devices(devices: Devices) -> int:
     found = (
-        decode(devices.retained["subspace"], "subspace")
-        if devices.retained.get("subspace")
-        else None
+        decode(devices.retained["subspace"], Subspace) if devices.retained.get("subspace") else None
     )
     return found.devices if isinstance(found, messages.Subspace) else 0
 
@@ -95,14 +94,14 @@ def test_a_trimmed_task_is_estimated_beside_the_intake(embedded_url: str, tmp_pa
         devices = Devices(embedded_url, trimmed)
         devices.send(sent)
         wait_for(lambda: _devices(devices) == 20, "the subspace")
-        found = decode(devices.retained["subspace"], "subspace")
+        found = decode(devices.retained["subspace"], Subspace)
         devices.close()
     again = Aggregator(SqliteStore(tmp_path / "again.db"), [trimmed])
     again.start(0.0)
     for device, raw in reversed(sent.items()):
         again.take(messages.topic("test", "report", device), raw)
     again.commit(1.0)
-    (expected,) = [decode(p.payload, "subspace") for p in again.estimate(2.0)]
+    (expected,) = [decode(p.payload, Subspace) for p in again.estimate(2.0)]
     assert isinstance(found, messages.Subspace)
     assert isinstance(expected, messages.Subspace)
     assert found.basis.tobytes() == expected.basis.tobytes()

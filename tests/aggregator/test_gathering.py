@@ -17,10 +17,12 @@ from aggregator.core import Aggregator
 from aggregator.gathering import gather
 from aggregator.store.base import Store, StoreBusyError, StoreError, TotalsRow
 from aggregator.store.sqlite import SqliteStore
+from fsir.contract import task_from_table
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
 from fsir.wire import messages
 from fsir.wire.decode import decode
+from fsir.wire.messages import Active, Subspace
 from tests.aggregator.federations import make_task, release_of, report, screening_task, topic
 
 TASK = make_task(p=3, records=60, aggregation="trimmed")
@@ -96,7 +98,7 @@ def test_an_estimate_that_overtakes_its_job_is_repeated_and_nothing_is_lost(tmp_
     assert result.devices == K + 3
     made.estimating.publish(job, result, 2.0)
     (again,) = made.estimate(13.0)
-    found = decode(again.payload, "subspace")
+    found = decode(again.payload, Subspace)
     assert isinstance(found, messages.Subspace)
     assert (found.version, found.basis.tobytes()) == (2, result.basis.tobytes())
     assert made.estimate(14.0) == []
@@ -104,7 +106,7 @@ def test_an_estimate_that_overtakes_its_job_is_repeated_and_nothing_is_lost(tmp_
 
 @pytest.mark.parametrize(("aggregation", "pause"), [("sum", 0.0), ("trimmed", 30.0)])
 def test_trimming_takes_a_tenth_of_the_time(tmp_path: Path, aggregation: str, pause: float) -> None:
-    task = Task.from_table(TASK.table() | {"aggregation": aggregation})
+    task = task_from_table(TASK.table() | {"aggregation": aggregation})
     made = start(tmp_path / "s.db", task)
     deliver(made, task, range(K))
     (job,) = made.jobs(100.0)
@@ -161,7 +163,7 @@ def test_two_liars_of_twelve_choose_no_feature_of_a_trimmed_screening(
 ) -> None:
     """They say that all their records are in one class and as long as the clip, in a feature that tells nothing."""
     plain = screening_task(quorum=12)
-    task = Task.from_table(plain.table() | {"aggregation": aggregation})
+    task = task_from_table(plain.table() | {"aggregation": aggregation})
     made = start(tmp_path / "s.db", task)
     stage = first_stage(task)
     sums = np.zeros((stage.p, stage.columns))
@@ -172,7 +174,7 @@ def test_two_liars_of_twelve_choose_no_feature_of_a_trimmed_screening(
         made.take(topic(task, f"liar{i}"), report(task, f"liar{i}", i, blocks=lie))
     published = deliver(made, task, range(10))
     assert made.verdicts["screened", "counted"] == 12
-    (active,) = [decode(p.payload, "active") for p in published if p.topic.endswith("active")]
+    (active,) = [decode(p.payload, Active) for p in published if p.topic.endswith("active")]
     assert isinstance(active, messages.Active)
     assert ("x7" in active.features) == (aggregation == "sum")
 
@@ -180,7 +182,7 @@ def test_two_liars_of_twelve_choose_no_feature_of_a_trimmed_screening(
 def test_a_fruitless_screening_is_not_gathered_again_with_every_batch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    task = Task.from_table(
+    task = task_from_table(
         screening_task(quorum=8, select="significant").table() | {"aggregation": "trimmed"}
     )
     made = start(tmp_path / "s.db", task)

@@ -20,6 +20,7 @@ from fsir.privacy.plan import final_stage, first_stage
 from fsir.task.task import Task
 from fsir.wire import messages
 from fsir.wire.decode import decode
+from fsir.wire.messages import Receipt, Subspace
 from tests.aggregator.federations import make_task, release_of, report, screening_task, topic
 
 TASK = make_task()
@@ -102,7 +103,7 @@ def verdict_of(
     """What the sender of this message is told about it."""
     aggregator.take(about, raw)
     (answer, *_) = aggregator.commit(now)
-    found = decode(answer.payload, "receipt")
+    found = decode(answer.payload, Receipt)
     assert isinstance(found, messages.Receipt)
     assert answer.topic.endswith(f"/receipt/{found.device}")
     mine = [
@@ -143,7 +144,7 @@ def test_thirty_wrong_reports_among_a_thousand_good_ones(tmp_path: Path) -> None
             expected[name] = reason
         if i % 100 == 99:
             for answer in mixed.commit(1.0):
-                found = decode(answer.payload, "receipt")
+                found = decode(answer.payload, Receipt)
                 assert isinstance(found, messages.Receipt)
                 receipts[found.device] = found
     second = report(TASK, "device-3", 99_999)
@@ -159,7 +160,7 @@ def test_thirty_wrong_reports_among_a_thousand_good_ones(tmp_path: Path) -> None
     cached, without = mixed.store.totals(1, "final"), clean.store.totals(1, "final")
     assert (cached.devices, cached.records, cached.values) == (1000, 200_000, without.values)
     (dirty,), (pure,) = mixed.estimate(2.0), clean.estimate(2.0)
-    a, b = decode(dirty.payload, "subspace"), decode(pure.payload, "subspace")
+    a, b = decode(dirty.payload, Subspace), decode(pure.payload, Subspace)
     assert isinstance(a, messages.Subspace)
     assert isinstance(b, messages.Subspace)
     assert a.basis.tobytes() == b.basis.tobytes()
@@ -226,7 +227,7 @@ def test_a_receipt_tells_about_all_stages(tmp_path: Path) -> None:
     final = aggregator.federations[task.name].layouts["final"].stage
     second = report(task, "d", 2, final)
     aggregator.take(topic(task, "d"), second)
-    found = decode(aggregator.commit(1.0)[0].payload, "receipt")
+    found = decode(aggregator.commit(1.0)[0].payload, Receipt)
     assert isinstance(found, messages.Receipt)
     assert {stage: verdict.report for stage, verdict in found.verdicts.items()} == {
         "screening": messages.report_id(first),
@@ -237,7 +238,7 @@ def test_a_receipt_tells_about_all_stages(tmp_path: Path) -> None:
 def test_a_receipt_names_the_task_that_the_report_named(tmp_path: Path) -> None:
     aggregator = aggregator_at(tmp_path / "s.db")
     aggregator.take(topic(TASK, "d"), report(OTHER, "d", 1))
-    found = decode(aggregator.commit(1.0)[0].payload, "receipt")
+    found = decode(aggregator.commit(1.0)[0].payload, Receipt)
     assert isinstance(found, messages.Receipt)
     assert (
         found.task == OTHER.digest

@@ -19,9 +19,11 @@ from aggregator import merging as counting
 from aggregator.core import Aggregator
 from aggregator.store.base import StoreBusyError
 from aggregator.store.sqlite import SqliteStore
+from fsir.contract import task_from_table
 from fsir.task.task import Task
 from fsir.wire import messages
 from fsir.wire.decode import decode
+from fsir.wire.messages import Receipt, Subspace
 from tests.aggregator.federations import make_task, report, screening_task, topic
 
 DEVICES = 8
@@ -29,7 +31,7 @@ PLAIN = make_task(p=3, records=60)
 SCREENED = screening_task(quorum=DEVICES, p=5)
 VOTED = screening_task("votes", quorum=DEVICES, p=5)
 TRIMMED = make_task(p=3, records=60, aggregation="trimmed")
-TRIMMED_TWICE = Task.from_table(SCREENED.table() | {"aggregation": "trimmed"})
+TRIMMED_TWICE = task_from_table(SCREENED.table() | {"aggregation": "trimmed"})
 KINDS = {
     "plain": PLAIN,
     "screened": SCREENED,
@@ -95,7 +97,7 @@ class Federation:
         for worker in self.workers:
             for publication in worker.estimate(2.0, force=True):
                 self.published[publication.topic] = publication.payload
-        found = decode(self.published[messages.topic(self.task.name, "subspace")], "subspace")
+        found = decode(self.published[messages.topic(self.task.name, "subspace")], Subspace)
         assert isinstance(found, messages.Subspace)
         return found
 
@@ -168,7 +170,7 @@ def test_any_schedule_gives_the_same_bits(
     # Every device has in the end been told that it is counted.
     for device in range(DEVICES):
         receipt = decode(
-            federation.published[messages.topic(task.name, "receipt", f"d{device}")], "receipt"
+            federation.published[messages.topic(task.name, "receipt", f"d{device}")], Receipt
         )
         assert isinstance(receipt, messages.Receipt)
         assert {verdict.status for verdict in receipt.verdicts.values()} <= {"counted", "duplicate"}
@@ -215,11 +217,11 @@ def test_a_withdrawn_device_leaves_no_trace_in_the_bits(tmp_path: Path, task: Ta
             if i != 3 or made is with_it:
                 made.take(about, raw)
         made.commit(1.0)
-    first = decode(with_it.estimate(2.0)[0].payload, "subspace")
+    first = decode(with_it.estimate(2.0)[0].payload, Subspace)
     assert with_it.withdraw("d3", 3.0) == 1
     assert with_it.withdraw("d3", 3.0) == 0  # again does nothing
     (again,), (pure,) = with_it.estimate(4.0), without.estimate(4.0)
-    a, b = decode(again.payload, "subspace"), decode(pure.payload, "subspace")
+    a, b = decode(again.payload, Subspace), decode(pure.payload, Subspace)
     assert isinstance(first, messages.Subspace)
     assert isinstance(a, messages.Subspace)
     assert isinstance(b, messages.Subspace)
@@ -229,7 +231,7 @@ def test_a_withdrawn_device_leaves_no_trace_in_the_bits(tmp_path: Path, task: Ta
     assert all(row.raw is None for row in with_it.store.reports(1) if row.device == "d3")
     # It cannot come back, not even with the same bytes.
     with_it.take(*first_reports(task)[3])
-    receipt = decode(with_it.commit(5.0)[0].payload, "receipt")
+    receipt = decode(with_it.commit(5.0)[0].payload, Receipt)
     assert isinstance(receipt, messages.Receipt)
     assert receipt.verdicts["final"].reason.startswith("withdrawn")
     with_it.take(first_reports(task)[3][0], b"garbage")

@@ -44,7 +44,7 @@ class SmallClient:
         if self._qos:
             self._send(PUBACK, body[start : start + 2])
             start += 2
-        receipt = decode(body[start:], "receipt")
+        receipt = decode(body[start:], Receipt)
         assert isinstance(receipt, Receipt)
         return list(receipt.verdicts.values())
 

@@ -14,8 +14,9 @@ import pytest
 
 from aggregator.mqtt.connector import Connector
 from aggregator.mqtt.wire import ConnectionLostError
-from edge_agent.mqtt.connection import Broker, Connection
+from edge_agent.mqtt.connection import Connection
 from fsir.net.backoff import Delays
+from fsir.net.broker import Broker
 from tests.deploy.tools import Authority, ShippedBroker, run
 
 pytestmark = [

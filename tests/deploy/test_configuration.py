@@ -11,8 +11,9 @@ import pytest
 
 from aggregator.mqtt.connector import RECEIVE_MAXIMUM
 from edge_agent.consent.policy import Policy
-from fsir.task.task import Task
-from fsir.wire.messages import LIMITS, PREFIX
+from fsir.contract import load_task
+from fsir.limits import LIMITS
+from fsir.wire.messages import PREFIX
 from tests.deploy.tools import DEPLOY, ROOT, run
 from tests.needs import find, need
 
@@ -74,7 +75,7 @@ def test_the_shipped_policy_is_the_default() -> None:
 
 def test_the_example_task_would_be_accepted() -> None:
     assert (
-        Policy.load(DEPLOY / "policy.toml").refusals(Task.load(DEPLOY / "example/task.toml")) == []
+        Policy.load(DEPLOY / "policy.toml").refusals(load_task(DEPLOY / "example/task.toml")) == []
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from fsir.wire.messages import DEVICE_NAME
+from fsir.limits import DEVICE_NAME
 from tests.deploy.tools import DEPLOY, Authority, run
 
 DEVICE = ("--broker", "mqtts://localhost:8883", "--task", "activity")

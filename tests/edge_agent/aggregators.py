@@ -56,7 +56,7 @@ class TinyAggregator:
                 self._answer(bytes(message.payload))
 
     def _answer(self, payload: bytes) -> None:
-        report = decode(payload, "report")
+        report = decode(payload, Report)
         assert isinstance(report, Report)
         known = self.counted.setdefault((report.device, report.stage), payload)
         status = "counted" if known is payload else "duplicate" if known == payload else "refused"
@@ -94,7 +94,7 @@ class TinyAggregator:
             found: dict[str, set[bytes]] = {}
             for about, payload in self.seen:
                 if about.endswith(f"/report/{device}"):
-                    found.setdefault(decode(payload, "report").stage, set()).add(payload)
+                    found.setdefault(decode(payload, Report).stage, set()).add(payload)
             return found
 
     def wait(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:

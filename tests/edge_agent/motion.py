@@ -10,11 +10,12 @@ from pathlib import Path
 
 import numpy as np
 
+from edge_agent.records import START
 from edge_agent.signal.features import FEATURE_NAMES
 from edge_agent.signal.windows import Windower
 from edge_agent.sources import open_source
-from edge_agent.sources.base import START, Options
-from fsir.task.task import Task
+from edge_agent.sources.base import Options
+from fsir.contract import task_from_table
 
 FIRST = 1_328_125_000  # a window of the year 2023 ...
 BEGIN = FIRST * 1.28  # ... and when it begins
@@ -75,7 +76,7 @@ def read(path, after=START, options=OPTIONS, limit=16):
 
 def raw_task(records=100):
     """A task over the features of raw signals."""
-    return Task.from_table({
+    return task_from_table({
         "name": "test", "features": {"names": list(FEATURE_NAMES)},
         "response": {"name": "activity", "classes": ["a", "b"]},
         "clip": {"truncate": 1.0, "norm": 18.0}, "privacy": {"epsilon": 1.0, "unit_records": 2},

@@ -6,7 +6,7 @@ import json
 
 import numpy as np
 
-from edge_agent.sources.base import START
+from edge_agent.records import START
 from edge_agent.sources.phone.session import PATIENCE, Phone
 from edge_agent.sources.windowed import SignalSource
 from tests.edge_agent.sources.test_windowed import Sensor

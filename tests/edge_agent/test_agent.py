@@ -11,7 +11,7 @@ from edge_agent.agent import Agent, Phase
 from edge_agent.consent.policy import Policy
 from edge_agent.errors import StateError
 from edge_agent.exchange.gate import UNHEARD
-from edge_agent.sources.base import Position, Record
+from edge_agent.records import Position, Record
 from edge_agent.state.state import State
 from fsir.net.backoff import Delays
 from fsir.privacy.moments import Moments

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from edge_agent.signal.features import FEATURE_NAMES
-from fsir.task.task import Task
+from fsir.contract import load_task
 from sim_devices.datasets.population import LEVELS, DeviceStream, Population
 from sim_devices.scenarios.scenarios import activities
 from sim_devices.scenarios.tasks import Setting, build
@@ -24,7 +24,7 @@ def test_the_example_has_the_constants_of_the_simulator(tmp_path):
         capture_output=True, text=True, timeout=60, check=True,
     )  # fmt: skip
     (tmp_path / "task.toml").write_text(written.stdout)
-    task = Task.load(tmp_path / "task.toml")
+    task = load_task(tmp_path / "task.toml")
     row = np.zeros((1, len(FEATURE_NAMES)))
     people = tuple(DeviceStream(f"person-{k}", row, np.array([LEVELS[0]])) for k in range(4))
     scenario = activities(Population("raw", FEATURE_NAMES, LEVELS, people, (), ()), None)

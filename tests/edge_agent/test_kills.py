@@ -16,6 +16,7 @@ import pytest
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
 from fsir.wire.decode import decode
+from fsir.wire.messages import Report
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.processes import DEVICE, command, end, ledger, write_jsonl
 from tests.edge_agent.world import one_hot
@@ -162,7 +163,7 @@ def count_with_kills(kind: str, url: str, tmp_path: Path, kills: int) -> None:
         finally:
             feeder.close()
         ((payload,),) = server.reports(DEVICE).values()
-    report = decode(payload, "report")
+    report = decode(payload, Report)
     counted = report.blocks[0] * first_stage(of).grid
     assert set(np.unique(counted)) <= {0.0, 1.0}
     assert counted.sum() == report.n == of.report.records

@@ -17,13 +17,14 @@ import pytest
 from edge_agent.agent import Agent, Feed
 from edge_agent.errors import SourceError
 from edge_agent.loop import Manner, Runner
-from edge_agent.mqtt.connection import Broker as Connected
 from edge_agent.output import Lines
 from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
 from edge_agent.state.state import State
 from fsir.net.backoff import Delays
+from fsir.net.broker import Broker as Connected
 from fsir.wire.decode import decode
+from fsir.wire.messages import Presence
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.processes import DEVICE, command, end, ledger, wait_for_line, write_jsonl
 from tests.edge_agent.world import active, data
@@ -153,7 +154,7 @@ def test_several_tasks_share_one_source_and_one_ledger(mosquitto_url, tmp_path):
 
 def presences(server: TinyAggregator) -> list[bool]:
     return [
-        decode(raw, "presence").online for about, raw in list(server.seen) if "/presence/" in about
+        decode(raw, Presence).online for about, raw in list(server.seen) if "/presence/" in about
     ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from edge_agent.agent import Agent
 from edge_agent.consent.policy import Policy
 from edge_agent.exchange.outbox import Publish
-from edge_agent.sources.base import Position, Record
+from edge_agent.records import Position, Record
 from edge_agent.state.state import State
 from fsir.privacy.noise import SeededNoise
 from fsir.task.task import Task
@@ -63,7 +63,7 @@ def one_hot(task: Task, j: int) -> dict[str, Any]:
 
 def reports(sent: Iterable[Publish]) -> list[Report]:
     """The reports among messages."""
-    found = [decode(message.payload, "report") for message in sent if "/report/" in message.topic]
+    found = [decode(message.payload, Report) for message in sent if "/report/" in message.topic]
     return [message for message in found if isinstance(message, Report)]
 
 
@@ -73,7 +73,7 @@ def receipt(
     """The aggregator's answer to what a device has sent: topic and payload."""
     verdicts = {}
     for message in sent:
-        report = decode(message.payload, "report")
+        report = decode(message.payload, Report)
         assert isinstance(report, Report)
         verdicts[report.stage] = Verdict(messages.report_id(message.payload), status, reason)
     return topic(task.name, "receipt", DEVICE), encode(Receipt(task.digest, DEVICE, verdicts))

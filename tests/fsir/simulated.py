@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from fsir.contract import task_from_table
+from fsir.estimate.totals import Totals
 from fsir.privacy.moments import Moments
 from fsir.privacy.plan import first_stage
-from fsir.privacy.release import Totals
 from fsir.task.task import Task
 from sim_devices.datasets.models import cut_points, simulate, true_basis
 from sim_devices.paper.clip import clip_norm
@@ -21,7 +22,7 @@ def model_task(
     model: str, n: int, epsilon: float, delta: float = 1e-6, d: int | None = None, **privacy: str
 ) -> Task:
     """The task of a model with the public rule for the clip; `epsilon` and `delta` are all that a device spends."""
-    return Task.from_table(
+    return task_from_table(
         {
             "name": f"model-{model}",
             "features": {"names": [f"x{j}" for j in range(P)]},

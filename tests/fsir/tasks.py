@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fsir.contract import task_from_table
 from fsir.task.task import Task
 
 
@@ -28,7 +29,7 @@ def table(p: int = 3, **changes: Any) -> dict[str, Any]:
 
 def task(p: int = 3, **changes: Any) -> Task:
     """The task of `table`."""
-    return Task.from_table(table(p, **changes))
+    return task_from_table(table(p, **changes))
 
 
 def screened(p: int = 6, **screening: Any) -> Task:

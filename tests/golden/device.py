@@ -10,7 +10,8 @@ from pathlib import Path
 
 from edge_agent.agent import Agent, Feed
 from edge_agent.consent.policy import Policy
-from edge_agent.sources.base import Options, Position, Record
+from edge_agent.records import Position, Record
+from edge_agent.sources.base import Options
 from edge_agent.sources.csv_file import CsvFile
 from edge_agent.state.state import State
 from fsir.privacy.noise import SeededNoise

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fsir.wire.decode import decode
+from fsir.wire.messages import Subspace
 
 HERE = Path(__file__).resolve().parent
 READINGS = HERE / "readings"
@@ -144,7 +145,7 @@ def same_subspace(found: bytes, wanted: bytes) -> bool:
 
 
 def _numbers(raw: bytes) -> dict[str, Any]:
-    table = asdict(decode(raw, "subspace"))
+    table = asdict(decode(raw, Subspace))
     return {key: _listed(value) for key, value in table.items()}
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from edge_agent.agent import Agent
 from edge_agent.labels.file import Tail
 from edge_agent.recognition.tasks import Recognition
-from edge_agent.sources.base import Position
+from edge_agent.records import Position
 from edge_agent.state.state import State
 from tests.golden.device import Clock, agent_of, readings_of
 from tests.golden.tasks import CLOCK

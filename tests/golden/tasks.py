@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from fsir.contract import task_from_table
 from fsir.task.task import Task
 
 CLOCK = 1_750_000_000  # seconds since 1970: when the federation begins
@@ -32,7 +33,7 @@ def _table(name: str, p: int, **sections: Any) -> dict[str, Any]:
 
 
 def _task(name: str, p: int, **sections: Any) -> Task:
-    return Task.from_table(_table(name, p, **sections))
+    return task_from_table(_table(name, p, **sections))
 
 
 def _of_mechanism(mechanism: str) -> Task:

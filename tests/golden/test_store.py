@@ -116,7 +116,7 @@ def test_the_totals_are_what_the_reports_add_up_to(aggregator: Aggregator) -> No
 def test_the_totals_give_the_same_subspaces(aggregator: Aggregator) -> None:
     """Exact and trimmed sums are estimated from as they were."""
     for federation in aggregator.federations.values():
-        known = decode(newest(federation.name), "subspace")
+        known = decode(newest(federation.name), Subspace)
         assert isinstance(known, Subspace)
         totals = gather(aggregator.store, federation)
         found = estimate(
@@ -135,7 +135,7 @@ def test_what_was_counted_is_not_counted_again(aggregator: Aggregator, path: Pat
     stayed = [message for message in reports if not message.topic.endswith("dev-5")]
     for message in stayed:
         aggregator.take(message.topic, message.payload)
-    answers = [decode(found.payload, "receipt") for found in aggregator.commit(LATER)]
+    answers = [decode(found.payload, Receipt) for found in aggregator.commit(LATER)]
     assert len(answers) == len(stayed)
     for answer in answers:
         assert isinstance(answer, Receipt)

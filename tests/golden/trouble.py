@@ -19,7 +19,7 @@ def troubles(wire: Sequence[Message]) -> list[Message]:
     """Messages for the quarantine, and a good one that comes again."""
     good = _report(wire, PLAIN, "dev-1")
     other = _report(wire, DENSE, "dev-1")
-    read = decode(good, "report")
+    read = decode(good, Report)
     assert isinstance(read, Report)
     far = tuple(block + 10**6 for block in read.blocks)
     moved = tuple(block + 1 for block in read.blocks)

@@ -89,7 +89,7 @@ class _Books:
     def _pin(self) -> None:
         if (active := self._store.published(self._layouts.key, "active")) is not None:
             self._layouts.pin(active.body)
-            message = decode(active.body, "active")
+            message = decode(active.body, Active)
             assert isinstance(message, Active)
             if list(message.features) != self._federation.task_names:
                 self._found.append(

@@ -16,9 +16,10 @@ from edge_agent.agent import Agent, Phase
 from edge_agent.consent.admission import Feed
 from edge_agent.consent.policy import Policy
 from edge_agent.errors import StorageError
-from edge_agent.mqtt.connection import Broker, Connection
+from edge_agent.mqtt.connection import Connection
 from edge_agent.state.state import State
 from fsir.net.backoff import Delays
+from fsir.net.broker import Broker
 from fsir.wire.decode import decode
 from fsir.wire.messages import Report
 from tests.system import points
@@ -155,7 +156,7 @@ class Device:
             self.crash()
 
     def _note(self, task: str, payload: bytes) -> None:
-        report = decode(payload, "report")
+        report = decode(payload, Report)
         assert isinstance(report, Report)
         self.sent[task].setdefault(report.stage, set()).add(payload)
 

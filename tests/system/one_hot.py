@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from edge_agent.consent.policy import Policy
-from edge_agent.sources.base import Position, Record
+from edge_agent.records import Position, Record
 from edge_agent.state.rows import LedgerRow
+from fsir.contract import task_from_table
 from fsir.privacy.moments import Moments
 from fsir.privacy.plan import FINAL, SCREENING, Stage, final_stage, first_stage
 from fsir.task.task import TRIMMED, Task
@@ -85,7 +86,7 @@ class Federation:
             }  # fmt: skip
         if self.trimmed:
             table["aggregation"] = TRIMMED
-        return Task.from_table(table)
+        return task_from_table(table)
 
     def record(self, device: int, ordinal: int) -> Record:
         """A record of a device; a sensor that outlives its stock begins anew."""

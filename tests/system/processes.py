@@ -10,8 +10,9 @@ from pathlib import Path
 from paho.mqtt.client import MQTTMessage
 
 from edge_agent.ending import DONE, REFUSED
-from edge_agent.mqtt.connection import Broker, Connection
+from edge_agent.mqtt.connection import Connection
 from fsir.errors import MessageError
+from fsir.net.broker import Broker
 from fsir.toml import to_toml
 from fsir.wire.decode import decode
 from fsir.wire.messages import Report, topic
@@ -59,7 +60,7 @@ class Processes:
     def _heard(self, message: MQTTMessage) -> None:
         raw = bytes(message.payload)
         try:
-            report = decode(raw, "report")
+            report = decode(raw, Report)
         except MessageError:
             return
         assert isinstance(report, Report)

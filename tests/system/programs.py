@@ -21,9 +21,9 @@ import edge_agent.mqtt.connection
 from aggregator.core import Aggregator
 from aggregator.daemon import Daemon
 from aggregator.store.sqlite import open_store
-from edge_agent.mqtt.connection import Broker
+from fsir.contract import load_task
 from fsir.net.backoff import Delays
-from fsir.task.task import Task
+from fsir.net.broker import Broker
 from tests.system import points, safeguards
 
 NEVER = 1e9
@@ -79,7 +79,7 @@ def serve(
         if countdown is not None and kill is not None and point == kill[0]:
             countdown()
 
-    tasks, pause = [Task.load(path) for path in task], NEVER if debounce is None else debounce
+    tasks, pause = [load_task(path) for path in task], NEVER if debounce is None else debounce
     made = Aggregator(open_store(f"sqlite:{store}"), tasks, debounce=pause)
     daemon = Daemon(made, Broker.parse(url, ca=ca), client_id=worker, share=share, reached=reached)
     signal.signal(signal.SIGTERM, lambda *_: daemon.stop())

@@ -20,7 +20,7 @@ from aggregator import merging as counting
 from aggregator.intake import Arrival
 from edge_agent.exchange.outbox import Outbox, Publish
 from edge_agent.learning.report import report_bytes
-from edge_agent.sources.base import START
+from edge_agent.records import START
 from fsir.wire.messages import Verdict
 
 Patch = Callable[[Any, str, Any], None]

@@ -18,12 +18,14 @@ from edge_agent.agent import Agent
 from edge_agent.consent.policy import Policy
 from edge_agent.exchange import inbox
 from edge_agent.state.state import State
+from fsir.contract import decode_task, task_from_table
 from fsir.errors import FsirError
+from fsir.limits import LIMITS
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import SCREENING, final_stage, first_stage
-from fsir.task.task import Task
 from fsir.wire import messages
 from fsir.wire.decode import decode
+from fsir.wire.messages import Active, Receipt
 from tests.aggregator import federations
 from tests.edge_agent.world import DEVICE, active, data, receipt, simulated, subspace
 from tests.fsir.tasks import screened, task
@@ -68,7 +70,7 @@ def served(store: SqliteStore) -> tuple[Aggregator, dict[str, list[bytes]]]:
     """An aggregator of three tasks that has counted every report of three devices, and the reports."""
     plain = federations.make_task()
     dense = federations.screening_task("dense", quorum=3)
-    votes = Task.from_table(
+    votes = task_from_table(
         federations.screening_task("votes", quorum=3).table() | {"name": "voted"}
     )
     aggregator = Aggregator(store, [plain, dense, votes])
@@ -84,7 +86,7 @@ def served(store: SqliteStore) -> tuple[Aggregator, dict[str, list[bytes]]]:
                 aggregator.take(federations.topic(made, device), reports[made.name][-1])
             for publication in aggregator.commit(1.0):
                 if publication.topic.endswith("/active") and stage.name == SCREENING:
-                    features = decode(publication.payload, "active").features  # type: ignore[union-attr]
+                    features = decode(publication.payload, Active).features  # type: ignore[union-attr]
                     stages.append(
                         final_stage(
                             made, tuple(made.features.names.index(name) for name in features)
@@ -127,7 +129,7 @@ def test_nothing_hostile_is_merged_and_each_has_a_documented_reason(count, tmp_p
     keys = [(f.key, stage) for f in aggregator.federations.values() for stage in f.layouts]
     before = {place: store.totals(*place) for place in keys}
     mutators = {
-        name: Mutator(rng, corpus, messages.LIMITS["report"], ("dev-1", "dev-2", "nobody"))
+        name: Mutator(rng, corpus, LIMITS["report"], ("dev-1", "dev-2", "nobody"))
         for name, corpus in reports.items()
     }
     answered, held = 0, 0
@@ -141,7 +143,7 @@ def test_nothing_hostile_is_merged_and_each_has_a_documented_reason(count, tmp_p
                 topic, rng.choice(reports[name]) if copied else mutators[name].payload()
             )
         for publication in aggregator.commit(2.0 + start):
-            found = decode(publication.payload, "receipt")
+            found = decode(publication.payload, Receipt)
             assert isinstance(found, messages.Receipt)
             answered += 1
         held = held or (memory() if start >= count // 10 else 0)
@@ -213,7 +215,7 @@ def test_a_hostile_task_is_refused_or_is_one_that_the_owner_accepts(count, refus
     count //= 4
     rng = random.Random(count)
     corpus = [task().encode(), screened().encode(), task(report={"deadline": 2**31}).encode()]
-    mutator = Mutator(rng, corpus, messages.LIMITS["task"])
+    mutator = Mutator(rng, corpus, LIMITS["task"])
     agent, taken, held = fresh_agent(), 0, 0
     for i in range(count):
         payload = mutator.payload()
@@ -224,7 +226,7 @@ def test_a_hostile_task_is_refused_or_is_one_that_the_owner_accepts(count, refus
                 payload
             )  # nothing at all is how a retained message is cleared
         else:
-            assert Task.decode(payload) == agent.task
+            assert decode_task(payload) == agent.task
             assert Policy(epsilon=50.0).refusals(agent.task) == []
             drive(agent, rng)
             taken += 1
@@ -265,7 +267,7 @@ def test_hostile_news_changes_nothing_unless_it_is_valid(count, kind, refusals):
     rng = random.Random(count)
     agent, corpus = hostile_server(kind)
     assert agent.task is not None
-    mutator = Mutator(rng, corpus, messages.LIMITS[kind], ("dev-1", "dev-2"))
+    mutator = Mutator(rng, corpus, LIMITS[kind], ("dev-1", "dev-2"))
     where = messages.topic(agent.name, kind, DEVICE if kind == "receipt" else None)
     elsewhere = (
         "fsir/1/test/#",

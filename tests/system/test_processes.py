@@ -14,8 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from edge_agent.mqtt.connection import Broker, Connection
-from fsir.wire.messages import LIMITS, topic
+from edge_agent.mqtt.connection import Connection
+from fsir.limits import LIMITS
+from fsir.net.broker import Broker
+from fsir.wire.messages import topic
 from tests.system import points
 from tests.system.forkserver import Child, ForkServer
 from tests.system.mutations import Mutator

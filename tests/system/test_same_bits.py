@@ -12,7 +12,7 @@ import pytest
 
 from fsir.toml import to_toml
 from fsir.wire.decode import decode
-from fsir.wire.messages import topic
+from fsir.wire.messages import Subspace, topic
 from sim_devices.datasets.synthetic_har import synthetic_har
 from sim_devices.network.federation import federate
 from sim_devices.network.link import Link
@@ -90,7 +90,7 @@ def last_subspace(url: str, task, devices: int):
             link.readable()
             link.maintain()
             while link.inbox:
-                found = decode(link.inbox.popleft()[1], "subspace")
+                found = decode(link.inbox.popleft()[1], Subspace)
                 if found.devices == devices:
                     return found
             time.sleep(0.05)

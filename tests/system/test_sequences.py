@@ -84,7 +84,7 @@ class Device:
         self.now = now
         messages = [(message.topic, message.payload) for message in self.agent.outgoing(now)]
         for _, payload in messages:
-            report = decode(payload, "report")
+            report = decode(payload, Report)
             assert isinstance(report, Report)
             self.sent.setdefault(report.stage, set()).add(payload)
         return messages

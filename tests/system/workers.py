@@ -160,5 +160,5 @@ def _up_to_date(store: SqliteStore, key: int) -> bool:
     totals, shown = store.totals(key, FINAL), store.published(key, "subspace")
     if shown is None or shown.change != totals.change:
         return totals.change == 0  # nobody has reported
-    message = decode(shown.body, "subspace")
+    message = decode(shown.body, Subspace)
     return isinstance(message, Subspace) and message.devices == totals.devices

@@ -10,7 +10,8 @@ from pathlib import Path
 from paho.mqtt.client import MQTTMessage
 
 from edge_agent.agent import Phase
-from edge_agent.mqtt.connection import Broker, Connection
+from edge_agent.mqtt.connection import Connection
+from fsir.net.broker import Broker
 from fsir.toml import to_toml
 from fsir.wire.messages import topic
 from tests.system.books import Account, audit, counted

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fsir.contract import task_from_table
 from fsir.privacy.plan import total_mu
 from fsir.task.task import Task
 from sim_devices.audit.attack import tracing
@@ -66,7 +67,7 @@ def _task(names: list[str], n: int, R: float, C: float, budget: Budget, keep: in
             "limit": 2 * keep,
             "final_norm_factor": C / math.sqrt(len(names)),
         }
-    return Task.from_table(table)
+    return task_from_table(table)
 
 
 # --- Body fat: 252 men, 13 measurements, above 18 percent or not. ---------------------------------------------------

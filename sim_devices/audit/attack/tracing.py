@@ -11,9 +11,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from fsir.estimate.totals import Totals
 from fsir.privacy import plan
-from fsir.privacy.moments import Quantiser
-from fsir.privacy.release import Release, Totals
+from fsir.privacy.quantiser import Quantiser
+from fsir.privacy.release import Release
 from fsir.task.task import Task
 from fsir.wire.messages import Report
 from sim_devices.audit.shipped.canary import reports_of, stage_named

@@ -58,7 +58,7 @@ def canary(task: Task, n: int) -> Streams:
 
 def reports_of(messages: Sequence[bytes]) -> list[Report]:
     """The reports among published messages."""
-    return [report for raw in messages if isinstance(report := decode(raw, "report"), Report)]
+    return [report for raw in messages if isinstance(report := decode(raw, Report), Report)]
 
 
 def vector(task: Task, messages: Sequence[bytes]) -> Vector:

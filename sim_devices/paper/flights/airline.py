@@ -17,11 +17,13 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from fsir.contract import task_from_table
 from fsir.estimate.subspace import angles, estimate
+from fsir.estimate.totals import Totals
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import first_stage
-from fsir.privacy.release import Totals, release
+from fsir.privacy.release import release
 from fsir.task.task import Task
 from sim_devices.datasets import flights
 from sim_devices.datasets.population import DeviceStream, Population
@@ -72,7 +74,7 @@ DESIGNS: dict[str, Callable[[Population, float], Design]] = {
 
 def flight_task(design: Design, epsilon: float) -> Task:
     """The task of the carriers: six slices, one direction."""
-    return Task.from_table(
+    return task_from_table(
         {
             "name": "flights",
             "features": {"names": [f"f{j}" for j in range(len(flights.FEATURES))]},

@@ -13,7 +13,7 @@ from aggregator.cli import main as aggregator
 from edge_agent.cli import main
 from edge_agent.signal.features import FEATURE_NAMES
 from edge_agent.signal.windows import unit_records
-from fsir.task.task import Task
+from fsir.contract import load_task
 from tests.edge_agent.motion import BEGIN, OPTIONS, read, recording, write_recording
 
 RANGES = ["--acc-range", str(OPTIONS.acc_range), "--gyro-range", str(OPTIONS.gyro_range)]
@@ -69,7 +69,7 @@ def test_a_volunteer_s_table_becomes_a_task_about_a_few_features(walk, tmp_path,
         str(tmp_path / "task.toml"),
     ]
     assert aggregator(new) == 0
-    task = Task.load(tmp_path / "task.toml")
+    task = load_task(tmp_path / "task.toml")
     assert task.p == 4
     assert task.screening is None
     assert task.response.classes == ("moving", "resting")  # rows without a label are no class

@@ -12,8 +12,9 @@ import pytest
 from edge_agent.agent import Agent, Feed, Phase
 from edge_agent.consent.policy import Policy
 from edge_agent.state.state import State
+from fsir.limits import LIMITS
 from fsir.privacy.plan import first_stage
-from fsir.wire.messages import LIMITS, Classifier, topic
+from fsir.wire.messages import Classifier, topic
 from tests.edge_agent.world import DEVICE, active, data, receipt, reports, simulated, subspace
 from tests.fsir.tasks import screened, table, task
 

@@ -16,7 +16,7 @@ from edge_agent.labels import file as label_file
 from edge_agent.labels.file import Tail
 from edge_agent.labels.queue import LONGEST_QUEUE, Labelling
 from edge_agent.labels.timeline import EXPIRES, NO_LABEL, Event, Timeline
-from edge_agent.sources.base import Position, Record
+from edge_agent.records import Position, Record
 from edge_agent.state.state import State
 from tests.edge_agent.labels.test_file import read
 from tests.edge_agent.world import DEVICE, simulated

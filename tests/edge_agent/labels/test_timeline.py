@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from edge_agent.labels.timeline import REMEMBERED, Event, Timeline
-from edge_agent.sources.base import Position, Record
+from edge_agent.records import Position, Record
 from tests.edge_agent.world import simulated
 from tests.fsir.tasks import task
 

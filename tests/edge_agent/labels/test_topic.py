@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from edge_agent.labels import file as label_file
 from edge_agent.labels.timeline import EXPIRES, Event
 from edge_agent.labels.topic import LabelTopic, NoLabelError, event_of
-from edge_agent.mqtt.connection import Broker
+from fsir.net.broker import Broker
 from tests.fsir.tasks import task
 
 

@@ -9,13 +9,13 @@ import pytest
 
 from edge_agent.agent import Phase
 from edge_agent.consent.policy import Policy
-from edge_agent.sources.base import Position, Record
+from edge_agent.records import Position, Record
 from edge_agent.state.state import State
+from fsir.limits import LIMITS
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import final_stage, first_stage
 from fsir.privacy.release import release
-from fsir.wire.messages import LIMITS
 from tests.edge_agent.world import (
     DEVICE,
     WILLING,

@@ -9,6 +9,7 @@ import pytest
 
 from edge_agent.cli import main
 from fsir.wire.decode import decode
+from fsir.wire.messages import Report
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.processes import DEVICE, command, write_jsonl
 from tests.fsir.tasks import task
@@ -43,7 +44,7 @@ def test_a_source_that_ends_too_early_is_told_and_kept(mosquitto_url, tmp_path):
         )
         assert done.returncode == 0
         assert "first record learned" not in done.stderr  # that was before the restart
-        assert decode(next(iter(server.reports(DEVICE)["final"])), "report").n == 100
+        assert decode(next(iter(server.reports(DEVICE)["final"])), Report).n == 100
 
 
 def test_a_restored_card_is_refused(mosquitto_url, tmp_path):

@@ -18,6 +18,7 @@ from edge_agent.labels.timeline import Event
 from edge_agent.state.state import State
 from fsir.privacy.plan import first_stage
 from fsir.wire.decode import decode
+from fsir.wire.messages import Report
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.motion import BEGIN, raw_task, recording, write_recording
 from tests.edge_agent.processes import DEVICE, command, end, wait_for_line
@@ -175,7 +176,7 @@ def learn_delayed_labels_with_kills(url, tmp_path, kills):
         finally:
             end(last)
         ((payload,),) = server.reports(DEVICE).values()
-    counted = (decode(payload, "report").blocks[0] * first_stage(of).grid).reshape(hot, 3)
+    counted = (decode(payload, Report).blocks[0] * first_stage(of).grid).reshape(hot, 3)
     expected = np.zeros((hot, 3))
     expected[:60, 0] = expected[70:110, 1] = 1.0
     assert (counted == expected).all()

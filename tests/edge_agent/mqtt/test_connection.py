@@ -15,9 +15,10 @@ import paho.mqtt.client as mqtt
 import pytest
 
 from edge_agent.cli import main
-from edge_agent.errors import ConnectionSettingsError, LoginRefusedError
-from edge_agent.mqtt.connection import LARGEST, Broker, Connection
+from edge_agent.mqtt.connection import LARGEST, Connection
+from fsir.errors import ConnectionSettingsError, LoginRefusedError
 from fsir.net.backoff import Delays
+from fsir.net.broker import Broker
 from tests.needs import find, need
 
 QUICK = Delays(first=0.05, longest=0.2)

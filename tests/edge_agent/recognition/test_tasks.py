@@ -12,7 +12,7 @@ import pytest
 from edge_agent.cli import main
 from edge_agent.recognition.recogniser import Recogniser
 from edge_agent.recognition.tasks import Recognition
-from edge_agent.sources.base import Position, Record
+from edge_agent.records import Position, Record
 from edge_agent.state.state import State
 from fsir.wire.messages import Classifier
 from tests.edge_agent.recognition.test_recogniser import CENTRES, CLASSES, nearest, stream

@@ -7,12 +7,13 @@ import tracemalloc
 
 import pytest
 
-from edge_agent.mqtt.connection import Broker
+from edge_agent.records import START
 from edge_agent.sources import jsonl, open_source
 from edge_agent.sources import mqtt_topic as mqtt
-from edge_agent.sources.base import START, Options
+from edge_agent.sources.base import Options
 from edge_agent.sources.jsonl import values_of
 from edge_agent.sources.mqtt_topic import SensorTopic
+from fsir.net.broker import Broker
 from tests.edge_agent.sources.test_sources import drain, message
 
 

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edge_agent.errors import SourceError
+from edge_agent.records import START, Position
 from edge_agent.sources import lines, open_source
-from edge_agent.sources.base import START, Options, Position
+from edge_agent.sources.base import Options
 from tests.edge_agent.sources.test_sources import drain, write
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from edge_agent.records import START
 from edge_agent.sources import open_source
-from edge_agent.sources.base import START, Options
+from edge_agent.sources.base import Options
 from edge_agent.sources.paced import Paced, seconds_of
 from tests.edge_agent.files import drain, write
 

@@ -15,12 +15,14 @@ from hypothesis import strategies as st
 
 import edge_agent.sources.recording as module
 from edge_agent.errors import SourceError
+from edge_agent.records import START, Position
 from edge_agent.signal.features import FEATURE_NAMES, features, scale
 from edge_agent.signal.windows import Windower
 from edge_agent.sources import open_source
-from edge_agent.sources.base import START, Options, Position
+from edge_agent.sources.base import Options
 from edge_agent.sources.paced import Paced
 from fsir.wire.decode import decode
+from fsir.wire.messages import Report
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.motion import (
     BEGIN,
@@ -284,7 +286,7 @@ def test_the_agent_reports_the_windows_of_a_recording_once(mosquitto_url, tmp_pa
         assert done.returncode == 0, done.stderr
         assert "a quoted text does not end in its line" in done.stderr
         (report,) = server.reports(DEVICE)["final"]
-    assert decode(report, "report").n == 40
+    assert decode(report, Report).n == 40
     assert [(row.first, row.last) for row in ledger(tmp_path)] == [(known[0], known[39])]
 
 

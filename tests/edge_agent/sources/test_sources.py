@@ -15,11 +15,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edge_agent.errors import SourceError
-from edge_agent.mqtt.connection import Broker
+from edge_agent.records import START, Position
 from edge_agent.sources import jsonl, open_source
-from edge_agent.sources.base import START, Options, Position
+from edge_agent.sources.base import Options
 from edge_agent.sources.jsonl import StandardInput, values_of
 from edge_agent.sources.mqtt_topic import SensorTopic
+from fsir.net.broker import Broker
 from tests.edge_agent.files import drain, write
 
 

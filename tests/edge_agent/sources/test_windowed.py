@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edge_agent.consent.admission import Feed
-from edge_agent.sources.base import START, Position
+from edge_agent.records import START, Position
 from edge_agent.sources.paced import Paced
 from edge_agent.sources.tally import Tally
 from edge_agent.sources.windowed import Samples, SignalSource

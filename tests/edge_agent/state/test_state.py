@@ -11,7 +11,7 @@ import pytest
 
 from edge_agent.agent import Agent, Feed, Phase
 from edge_agent.errors import StateError, StorageError
-from edge_agent.sources.base import Position, Record
+from edge_agent.records import Position, Record
 from edge_agent.state.database import FILE
 from edge_agent.state.state import State
 from tests.edge_agent.world import DEVICE, active, data, receipt, records, reports, simulated

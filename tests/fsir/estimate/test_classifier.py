@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
+from fsir.contract import task_from_table
 from fsir.estimate.projection import Projector
 from fsir.estimate.subspace import estimate
+from fsir.estimate.totals import Totals
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import first_stage
-from fsir.privacy.release import Totals, release
+from fsir.privacy.release import release
 from fsir.task.task import Task
 from sim_devices.datasets.har import har
 from sim_devices.scenarios.evaluation import accuracy, without_network
@@ -85,7 +87,7 @@ def test_a_class_that_nobody_has_seen_breaks_nothing():
 def har_task(population, centre: np.ndarray, **privacy: float) -> Task:
     """The public choice for UCI HAR, three levels: docs/estimate.md says how it was found."""
     n = min(len(stream) for stream in population.devices)
-    return Task.from_table(
+    return task_from_table(
         {
             "name": "har",
             "features": {"names": list(population.features), "centre": centre.tolist()},

@@ -6,10 +6,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsir.estimate import screening
+from fsir.estimate.totals import Totals
+from fsir.estimate.votes import (
+    CCMD_AS_PUBLISHED_IS_PRIVATE,
+    ccmd_votes,
+    conditional_differences,
+    private_votes,
+)
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import first_stage
-from fsir.privacy.release import Totals, release
+from fsir.privacy.release import release
 from fsir.task.task import Screening
 from tests.fsir.tasks import screened, task
 
@@ -27,17 +34,17 @@ def test_e8_one_record_flips_the_published_vote_with_certainty():
     neighbour[4, 0] = 1.0
     uploads = []
     for data in (x, neighbour):
-        votes = screening.ccmd_votes(*sums_of(data, slices), 10, 0.85)
+        votes = ccmd_votes(*sums_of(data, slices), 10, 0.85)
         uploads.append(sorted(np.nonzero(votes)[0].tolist()))
     assert uploads == [[], [0, 0]]
-    assert not screening.CCMD_AS_PUBLISHED_IS_PRIVATE
+    assert not CCMD_AS_PUBLISHED_IS_PRIVATE
 
 
 @given(st.integers(0, 10**6))
 def test_ccmd_is_the_largest_distance_of_slice_means_from_the_overall_mean(seed):
     rng = np.random.default_rng(seed)
     x, slices = rng.normal(size=(40, 3)), rng.integers(0, 4, 40)
-    found = screening.conditional_differences(*sums_of(x, slices, 5), 40)
+    found = conditional_differences(*sums_of(x, slices, 5), 40)
     for h in range(5):
         expected = (
             np.abs(x[slices == h].mean(axis=0) - x.mean(axis=0))
@@ -69,7 +76,7 @@ def test_private_votes_come_from_noisy_sums_and_still_find_a_strong_feature():
     found = screened(6, method="votes", threshold=0.5)
     moments = signal(found, 20_000, 1.0)
     votes = [
-        screening.private_votes(release(moments, SeededNoise(seed)), Totals(moments.stage), 0.5)
+        private_votes(release(moments, SeededNoise(seed)), Totals(moments.stage), 0.5)
         for seed in range(5)
     ]
     assert all(vote.shape == (6, 3) for vote in votes)
@@ -81,9 +88,7 @@ def test_private_votes_depend_on_the_noise_where_data_are_few():
     found = screened(6, method="votes", threshold=0.5)
     moments = signal(found, 60, 1.0)
     votes = {
-        screening.private_votes(
-            release(moments, SeededNoise(seed)), Totals(moments.stage), 0.5
-        ).tobytes()
+        private_votes(release(moments, SeededNoise(seed)), Totals(moments.stage), 0.5).tobytes()
         for seed in range(20)
     }
     assert len(votes) > 5
@@ -95,7 +100,7 @@ def test_slices_that_are_lost_in_the_noise_cast_no_votes():
     empty.learn_many(np.zeros((5, 6)), ["a"] * 5)
     for seed in range(20):
         totals = Totals(empty.stage)
-        votes = screening.private_votes(release(empty, SeededNoise(seed)), totals, 0.1)
+        votes = private_votes(release(empty, SeededNoise(seed)), totals, 0.1)
         assert not votes[:, totals.counts() <= 2.0 * empty.stage.counts.sd].any()
 
 

@@ -11,13 +11,14 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from fsir.estimate.covariance import Levels, Merged, between, centred, covariance, merged, within
 from fsir.estimate.directions import directions, whitened
 from fsir.estimate.subspace import angles, estimate, projection_loss
+from fsir.estimate.totals import Totals
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import first_stage
-from fsir.privacy.release import Release, Totals, release
+from fsir.privacy.release import Release, release
 from fsir.task.task import Task
 from fsir.wire.decode import decode
-from fsir.wire.messages import encode
+from fsir.wire.messages import Subspace, encode
 from tests.fsir.simulated import P, federations, model_task, true_directions
 from tests.fsir.tasks import task
 
@@ -204,7 +205,7 @@ def test_whatever_comes_the_message_is_valid(mechanism, case):
     elif case == "two records":
         X, y = X[:2], y[:2]
     subspace = estimate(chosen, total(chosen, reports(chosen, X, y)), version=3, refused=4)
-    again = decode(encode(subspace), "subspace")
+    again = decode(encode(subspace), Subspace)
     np.testing.assert_array_equal(again.basis, subspace.basis)
     assert (again.version, again.refused, again.devices, again.records) == (3, 4, 1, len(X))
     assert 0.0 <= subspace.expected_error <= np.sqrt(2 * subspace.dimension) + 1e-9

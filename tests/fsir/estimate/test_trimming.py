@@ -15,10 +15,10 @@ from fsir.estimate.covariance import Levels, covariance, merged, trimmed
 from fsir.estimate.dimension import count_directions
 from fsir.estimate.directions import whitened
 from fsir.estimate.subspace import estimate, projection_loss
+from fsir.estimate.totals import Totals
 from fsir.estimate.trimming import cut, inflation, trimmed_sum, trimmed_totals
-from fsir.privacy.moments import Quantiser
 from fsir.privacy.plan import first_stage
-from fsir.privacy.release import Totals
+from fsir.privacy.quantiser import Quantiser
 from sim_devices.poison.population import Population, Setting
 from tests.fsir.simulated import P, model_task
 from tests.fsir.tasks import task

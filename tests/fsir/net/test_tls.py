@@ -12,8 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from edge_agent.mqtt.connection import Broker, Connection
+from edge_agent.mqtt.connection import Connection
 from fsir.net.backoff import Delays
+from fsir.net.broker import Broker
 from tests.needs import find, need
 
 pytestmark = pytest.mark.broker

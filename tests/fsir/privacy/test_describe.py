@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from fsir.privacy.describe import describe
 from fsir.privacy.plan import minimum_size
 from tests.fsir.tasks import screened, task
 
@@ -15,17 +16,17 @@ PLAIN = task(
 
 
 def test_names_the_budget_and_the_unit_it_protects():
-    page = PLAIN.describe()
+    page = describe(PLAIN)
     assert "epsilon 1.5 at delta 1e-05" in page
     assert "any 4 consecutive records" in page
     assert f"factor of at most {math.exp(1.5):.2f}" in page
-    assert "per one record" in task(5).describe()
+    assert "per one record" in describe(task(5))
     assert "NOT PROVEN" not in page
 
 
 @pytest.mark.parametrize("mechanism", ["vgm", "none"])
 def test_an_unproven_mechanism_is_called_that(mechanism):
-    page = task(5, privacy={"mechanism": mechanism, "epsilon": 2.0, "unit_records": 3}).describe()
+    page = describe(task(5, privacy={"mechanism": mechanism, "epsilon": 2.0, "unit_records": 3}))
     assert "NOT PROVEN" in page
     assert "epsilon 2 at delta 1e-06 per any 3 consecutive records; do not rely on it" in page
     assert "Proven:" not in page
@@ -33,46 +34,45 @@ def test_an_unproven_mechanism_is_called_that(mechanism):
 
 
 def test_the_classical_mechanism_is_judged_by_its_exact_cost():
-    assert "NOT PROVEN" not in task(5, privacy={"mechanism": "iid"}).describe()
-    assert (
-        "NOT PROVEN"
-        in task(5, privacy={"mechanism": "iid", "epsilon": 100.0, "delta": 1e-3}).describe()
+    assert "NOT PROVEN" not in describe(task(5, privacy={"mechanism": "iid"}))
+    assert "NOT PROVEN" in describe(
+        task(5, privacy={"mechanism": "iid", "epsilon": 100.0, "delta": 1e-3})
     )
 
 
 def test_says_what_leaves_the_device_and_when():
-    page = PLAIN.describe()
+    page = describe(PLAIN)
     assert "33 noisy numbers" in page  # 15 sums, 3 counts, 15 second moments
     assert "when 250 records have been seen, after a random delay of up to 60 s" in page
     assert "No presence messages" in page
     assert PLAIN.digest.hex()[:16] in page
     assert "3 classes: a, b, c" in page
-    assert "tell when the device is on" in task(5, report={"presence": True}).describe()
+    assert "tell when the device is on" in describe(task(5, report={"presence": True}))
 
 
 def test_a_deadline_is_a_date():
     dated = task(5, report={"records": 900, "deadline": 1796083200, "sigma_0": 0.5})
-    page = dated.describe()
+    page = describe(dated)
     assert "2026-12-01T00:00:00+00:00" in page
     assert f"(at least {minimum_size(dated)}, at most 900)" in page
 
 
 def test_the_number_of_records_is_said_to_be_unprotected_where_it_is():
-    dated = task(5, report={"records": 900, "deadline": 1796083200}).describe()
+    dated = describe(task(5, report={"records": 900, "deadline": 1796083200}))
     assert "WITHOUT NOISE" in dated
     assert "NOT PROTECTED" in dated
-    assert "NOT PROTECTED" not in PLAIN.describe()
+    assert "NOT PROTECTED" not in describe(PLAIN)
 
 
 def test_trimming_is_mentioned_and_said_to_change_nothing_for_the_owner():
-    page, plain = task(5, aggregation="trimmed").describe(), task(5).describe()
+    page, plain = describe(task(5, aggregation="trimmed")), describe(task(5))
     assert "lying device" in page
     assert "changes nothing about what this device gives away" in page
     assert "lying" not in plain
 
 
 def test_two_reports_are_two_lines():
-    dense, votes = screened(6).describe(), screened(6, method="votes", threshold=0.3).describe()
+    dense, votes = describe(screened(6)), describe(screened(6, method="votes", threshold=0.3))
     assert (
         "1. screening report: 21 noisy numbers (sums per slice, and counts, of all 6 features)"
         in dense
@@ -80,5 +80,5 @@ def test_two_reports_are_two_lines():
     assert "2. final report" in dense
     assert "at most 4 active" in dense
     assert "names of features" in votes
-    numbers = task(5, response={"classes": None, "cuts": [0.0, 1.0]}).describe()
+    numbers = describe(task(5, response={"classes": None, "cuts": [0.0, 1.0]}))
     assert "a number, in 3 intervals" in numbers

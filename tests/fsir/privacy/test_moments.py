@@ -8,8 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsir.errors import AccumulatorError, RecordError
-from fsir.privacy.moments import EXACT, Moments, Quantiser
-from fsir.privacy.plan import MAX_RECORDS, all_stages, final_stage, first_stage
+from fsir.limits import MAX_RECORDS
+from fsir.privacy.moments import EXACT, Moments
+from fsir.privacy.plan import all_stages, final_stage, first_stage
+from fsir.privacy.quantiser import Quantiser
 from tests.fsir.tasks import screened, task
 
 TASK = task(3, features={"centre": [0.5, -1.0, 0.0], "scale": [1.0, 2.0, 0.3]})

@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsir.privacy import accounting
-from fsir.privacy import paper as published
+from fsir.estimate.totals import Totals
+from fsir.privacy import accounting, paper
+from fsir.privacy.claims import statement
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import first_stage
-from fsir.privacy.release import Totals, release
+from fsir.privacy.release import release
 from tests.fsir.tasks import screened, task
 
 
@@ -25,8 +26,7 @@ def privacy(mechanism, **changes):
 
 def test_every_mechanism_says_whether_it_is_proven_and_why():
     known = {
-        mechanism: published.statement(privacy(mechanism))
-        for mechanism in ("gaussian", "iid", "vgm", "none")
+        mechanism: statement(privacy(mechanism)) for mechanism in ("gaussian", "iid", "vgm", "none")
     }
     assert {mechanism: found.proven for mechanism, found in known.items()} == {
         "gaussian": True, "iid": True, "vgm": False, "none": False,
@@ -40,11 +40,11 @@ def test_every_mechanism_says_whether_it_is_proven_and_why():
 
 
 def test_e5_the_classical_mechanism_is_proven_only_where_its_exact_delta_allows():
-    assert published.statement(privacy("iid", epsilon=2.0)).proven
-    assert published.statement(privacy("iid", epsilon=2.0, delta=1e-3)).proven
+    assert statement(privacy("iid", epsilon=2.0)).proven
+    assert statement(privacy("iid", epsilon=2.0, delta=1e-3)).proven
     far = task(5, privacy={"mechanism": "iid", "epsilon": 100.0, "delta": 1e-3})
-    assert not published.statement(far).proven
-    assert "exact delta" in published.statement(far).reason
+    assert not statement(far).proven
+    assert "exact delta" in statement(far).reason
 
 
 @pytest.mark.parametrize("records", ["same", "fresh"])
@@ -55,8 +55,8 @@ def test_the_statement_covers_both_stages(records):
         privacy={"mechanism": "iid"},
         screening={"final_norm": 1.5, "limit": 4, "records": records},
     )
-    assert published.statement(found).proven
-    assert published.statement(iid).proven
+    assert statement(found).proven
+    assert statement(iid).proven
 
 
 @pytest.mark.parametrize("g", [1, 4])
@@ -75,10 +75,10 @@ def test_the_cost_of_iid_follows_from_its_noise(g):
 @given(st.integers(1, 10**6))
 def test_e1_the_floor_is_a_variance_that_falls_with_n(n):
     C, epsilon, delta = 3.0, 1.0, 1e-3
-    floor = published.vgm_floor(C, n, epsilon, delta)
+    floor = paper.vgm_floor(C, n, epsilon, delta)
     assert floor == pytest.approx(8.0 * C**2 * math.log(2.0 / delta) / (n * epsilon) ** 2)
-    assert published.vgm_floor(C, 2 * n, epsilon, delta) == pytest.approx(floor / 4)
-    assert published.vgm_floor(C, n, 2 * epsilon, delta) == pytest.approx(floor / 4)
+    assert paper.vgm_floor(C, 2 * n, epsilon, delta) == pytest.approx(floor / 4)
+    assert paper.vgm_floor(C, n, 2 * epsilon, delta) == pytest.approx(floor / 4)
 
 
 @given(
@@ -86,7 +86,7 @@ def test_e1_the_floor_is_a_variance_that_falls_with_n(n):
     st.integers(0, 4),
 )
 def test_e2_eigengaps_are_positive_and_add_up_to_the_largest(s, more):
-    gaps = published.eigengaps(np.array(s), len(s) + more)
+    gaps = paper.eigengaps(np.array(s), len(s) + more)
     assert (gaps >= 0.0).all()
     assert gaps.sum() == pytest.approx(s[0])
     assert len(gaps) == len(s) + more
@@ -97,7 +97,7 @@ def test_vgm_noise_has_the_covariance_of_algorithm_2(d):
     rng = np.random.default_rng(0)
     W, _ = np.linalg.qr(rng.normal(size=(4, 4)))
     M = W[:, :3] @ np.diag([9.0, 2.0, 1.0]) @ np.linalg.qr(rng.normal(size=(3, 3)))[0]
-    noise = published.vgm_noise(M, 0.5, rng.normal(size=(4, 300_000 // 3)), d)
+    noise = paper.vgm_noise(M, 0.5, rng.normal(size=(4, 300_000 // 3)), d)
     expected = np.array([0.5 + 7.0, 0.5 + (1.0 if d == 2 else 0.0), 0.5, 0.5])
     covariance = np.cov(W.T @ noise)
     assert np.abs(covariance - np.diag(expected)).max() < 0.15
@@ -106,7 +106,7 @@ def test_vgm_noise_has_the_covariance_of_algorithm_2(d):
 def test_e3_the_noise_of_vgm_lies_along_the_private_singular_vectors():
     x = np.array([1.0, 2.0, -2.0]) / 3.0
     M = np.outer(x, [1.0, -1.0])
-    noise = published.vgm_noise(M, 1e-12, np.random.default_rng(0).normal(size=(3, 200)))
+    noise = paper.vgm_noise(M, 1e-12, np.random.default_rng(0).normal(size=(3, 200)))
     leading = np.linalg.svd(noise)[0][:, 0]
     assert abs(leading @ x) > 1.0 - 1e-6
 
@@ -115,7 +115,7 @@ def test_a_release_by_vgm_has_the_floor_of_the_plan_at_least():
     found = privacy("vgm", delta=1e-3)
     stage = first_stage(found)
     assert stage.sums.sd**2 == pytest.approx(
-        published.vgm_floor(stage.norm, 1, stage.epsilon, stage.delta)
+        paper.vgm_floor(stage.norm, 1, stage.epsilon, stage.delta)
     )
     moments = Moments(found, stage)
     rng = np.random.default_rng(0)
@@ -132,6 +132,6 @@ def test_a_release_by_vgm_has_the_floor_of_the_plan_at_least():
 
 
 def test_a_single_feature_has_a_single_direction():
-    noise = published.vgm_noise(np.array([[2.0, -2.0]]), 0.0, np.ones((1, 2)))
+    noise = paper.vgm_noise(np.array([[2.0, -2.0]]), 0.0, np.ones((1, 2)))
     assert noise.shape == (1, 2)
     assert np.abs(noise) == pytest.approx(math.sqrt(math.hypot(2.0, 2.0)))

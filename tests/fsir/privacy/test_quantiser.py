@@ -9,8 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fsir.privacy.moments import Moments, Quantiser
+from fsir.privacy.moments import Moments
 from fsir.privacy.plan import first_stage
+from fsir.privacy.quantiser import Quantiser
 from tests.fsir.tasks import task
 
 TASK = task(3, features={"centre": [0.5, -1.0, 0.0], "scale": [1.0, 2.0, 0.3]})

@@ -9,7 +9,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from fsir.errors import MessageError
-from fsir.wire.codec import LARGEST, MAX_VALUES, Packed, pack, unpack, unpack_many
+from fsir.limits import MAX_VALUES
+from fsir.wire.codec import LARGEST, Packed, pack, unpack, unpack_many
 
 small = st.integers(-200, 200)
 large = st.integers(-(2**50), 2**50)

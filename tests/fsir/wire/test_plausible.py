@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fsir.limits import MAX_RECORDS
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
-from fsir.privacy.plan import MAX_RECORDS, Stage, final_stage, first_stage
+from fsir.privacy.plan import Stage, final_stage, first_stage
 from fsir.privacy.release import release
 from fsir.task.task import MECHANISMS, Task
 from fsir.wire.plausible import FALSE_ALARM, Plausibility, allowed_sizes, implausible

@@ -8,6 +8,7 @@ import pytest
 import fsir.privacy.noise
 from fsir.privacy import plan
 from fsir.wire.decode import decode
+from fsir.wire.messages import Report
 from sim_devices.audit import suite
 from sim_devices.audit.mechanisms import Claim
 from sim_devices.audit.pairs import AuditError
@@ -52,7 +53,7 @@ def test_retries_repeat_the_same_bytes():
     assert len(through_agent(task)(*streams.first)) == 1
     two = suite.agent_task("reused-noise", 1.0, 1e-6)
     messages = through_agent(two)(*streams.first)
-    assert [decode(raw, "report").stage for raw in messages] == [plan.SCREENING, plan.FINAL]
+    assert [decode(raw, Report).stage for raw in messages] == [plan.SCREENING, plan.FINAL]
 
 
 @pytest.mark.parametrize("broken", [None, "reused-noise"])

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
+from fsir.contract import task_from_table
 from fsir.privacy import plan
-from fsir.task.task import Task
 from sim_devices.audit.bounds.exact import distance
 from sim_devices.audit.bounds.laws import Gaussian
 from sim_devices.audit.bounds.search import Setting, search
@@ -34,7 +34,7 @@ def task(unit=1, cuts=False, **screening):
     }
     if screening:
         table["screening"] = {"final_norm": C, "limit": P, "keep": 1, **screening}
-    return Task.from_table(table)
+    return task_from_table(table)
 
 
 def data(slices, unit=1, seed=0):
@@ -91,7 +91,7 @@ def plain(contract):
     table = contract.table()
     table["features"] = {"names": list(contract.features.names)}
     table["response"] = {"classes": ["0", "1", "2"]}
-    return Task.from_table(table)
+    return task_from_table(table)
 
 
 @pytest.mark.parametrize("inside", [0, 1, 2, 3, 4])

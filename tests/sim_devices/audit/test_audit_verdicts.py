@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from fsir.privacy import accounting, plan
-from fsir.privacy.paper import statement
+from fsir.privacy.claims import statement
 from sim_devices.audit.bounds.check import check
 from sim_devices.audit.mechanisms import Claim
 from sim_devices.audit.pairs import PAIRS, AuditError, pair

@@ -8,10 +8,11 @@ from scipy.stats import kstest, norm
 
 from fsir.estimate.covariance import merged
 from fsir.estimate.subspace import estimate, projection_loss
+from fsir.estimate.totals import Totals
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import first_stage
-from fsir.privacy.release import Totals, release
+from fsir.privacy.release import release
 from sim_devices.datasets.models import simulate
 from sim_devices.paper.cells import Cell
 from sim_devices.paper.low import PerClient, Replication, Setup, low_task, stream

@@ -10,14 +10,15 @@ import pytest
 
 from aggregator.core import Aggregator
 from aggregator.store.sqlite import SqliteStore
+from fsir.contract import task_from_table
 from fsir.errors import TaskError
 from fsir.estimate.subspace import projection_loss
 from fsir.privacy.moments import Moments
 from fsir.privacy.plan import first_stage
 from fsir.privacy.release import release
-from fsir.task.task import Task
 from fsir.wire import messages
 from fsir.wire.decode import decode
+from fsir.wire.messages import Subspace
 from fsir.wire.plausible import allowed_sizes, implausible
 from sim_devices.poison.aggregation import AGGREGATIONS, GroupMedian, Plain, Trimmed
 from sim_devices.poison.attack import Admission, Search
@@ -99,12 +100,12 @@ def published(path, task, rows):
     assert made.verdicts[task.name, "counted"] == len(rows)
     (publication,) = made.estimate(2.0)
     made.store.close()
-    return decode(publication.payload, "subspace")
+    return decode(publication.payload, Subspace)
 
 
 @pytest.mark.parametrize("name", ["sum", "trimmed"])
 def test_what_is_measured_here_is_what_a_task_gives(tmp_path, population, draws, name):
-    task = Task.from_table(SETTING.task().table() | {"aggregation": name})
+    task = task_from_table(SETTING.task().table() | {"aggregation": name})
     shipped = published(tmp_path / "s.db", task, draws[0].rows).basis
     aggregate = AGGREGATIONS[name]
     estimator = Estimator(
@@ -132,7 +133,7 @@ def test_a_trimmed_task_withstands_the_liars_that_turn_a_sum(tmp_path):
         lie = Search(plans, 2, aggregate, estimator, limits).run(
             np.random.default_rng(9), starts=2, rounds=6
         )
-        task = Task.from_table(setting.task().table() | {"aggregation": name})
+        task = task_from_table(setting.task().table() | {"aggregation": name})
         for liars in (0, 2):
             rows = np.concatenate([trial.rows[liars:], np.tile(lie, (liars, 1))])
             found = published(tmp_path / f"{name}{liars}.db", task, rows)

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 from edge_agent.errors import SourceError
+from edge_agent.records import START
 from edge_agent.sources import open_source
-from edge_agent.sources.base import START, Options
+from edge_agent.sources.base import Options
 from edge_agent.sources.iio.buffer import in_turn
 from edge_agent.sources.iio.sensor import CLIPPED
 from edge_agent.sources.windowed import Samples

@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import edge_agent.sources.iio.source as module
+from edge_agent.records import START
 from edge_agent.sources import open_source
-from edge_agent.sources.base import START, Options
+from edge_agent.sources.base import Options
 from edge_agent.sources.iio.buffer import EARLIER
 from tests.edge_agent.fake_iio import FakeDevice, feed
 from tests.edge_agent.motion import BEGIN, FIRST, read, recording, until, write_recording

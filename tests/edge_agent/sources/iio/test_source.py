@@ -10,8 +10,9 @@ import pytest
 
 import edge_agent.sources.iio.source as module
 from edge_agent.errors import SourceError
+from edge_agent.records import START
 from edge_agent.sources import open_source
-from edge_agent.sources.base import START, Options
+from edge_agent.sources.base import Options
 from edge_agent.sources.iio.buffer import Buffers
 from edge_agent.sources.iio.sensor import CLIPPED, Sensor
 from edge_agent.sources.iio.source import Poller, find

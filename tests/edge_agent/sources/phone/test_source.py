@@ -16,10 +16,10 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from edge_agent.cli import main
 from edge_agent.errors import SourceError
-from edge_agent.mqtt.connection import Broker
 from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
 from edge_agent.sources.phone.session import LARGEST
+from fsir.net.broker import Broker
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.motion import OPTIONS, raw_task, recording, until
 from tests.edge_agent.phones import messages

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fsir.contract import task_from_table
 from fsir.task.task import Task
 from sim_devices.paper.flights.rehearsal import Design, Fleet, best_clip, rehearse, uncorrelated
 
 
 def make(norm: float) -> Task:
-    return Task.from_table(
+    return task_from_table(
         {
             "name": "rehearsed", "features": {"names": ["a", "b", "c"]}, "response": {"cuts": [-0.5, 0.5]},
             "clip": {"truncate": norm, "norm": norm}, "privacy": {"epsilon": 1.0, "delta": 1e-6},
