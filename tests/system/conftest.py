@@ -11,7 +11,7 @@ import edge_agent.agent
 import edge_agent.exchange.gate
 import edge_agent.mqtt.connection
 from tests.needs import need
-from tests.system.forkserver import ForkServer
+from tests.system.harness.forkserver import ForkServer
 
 
 @pytest.fixture(scope="session")
@@ -25,7 +25,7 @@ def forkserver() -> Iterator[ForkServer]:
 
 @pytest.fixture
 def short_delays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """For agents inside of the test; what a child does about it is in `tests.system.programs`."""
+    """For agents inside of the test; what a child does about it is in `tests.system.harness.programs`."""
     monkeypatch.setattr(edge_agent.mqtt.connection, "KEEPALIVE", 1)
     monkeypatch.setattr(edge_agent.mqtt.connection, "WELCOME", 1.0)
     monkeypatch.setattr(edge_agent.agent, "STORAGE_PAUSE", 0.1)

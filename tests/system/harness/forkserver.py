@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 
 
 class Child:
@@ -59,13 +59,13 @@ class ForkServer:
     def __init__(self) -> None:
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.system.forkserver"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT,
+            [sys.executable, "-m", "tests.system.harness.forkserver"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT,
             env=environment, start_new_session=True,
         )  # fmt: skip
         self.ask({"poll": 0})  # ready
 
     def start(self, program: str, log: Path, **options: Any) -> Child:
-        """Run a function of `tests.system.programs` in a new process; both outputs go to `log`."""
+        """Run a function of `tests.system.harness.programs` in a new process; both outputs go to `log`."""
         return Child(
             self, int(self.ask({"run": program, "log": str(log), "options": options})), log
         )
@@ -91,7 +91,7 @@ class ForkServer:
 
 
 def _serve() -> None:
-    from tests.system import programs
+    from tests.system.harness import programs
 
     running: set[int] = set()
     for line in iter(sys.stdin.buffer.readline, b""):

@@ -7,11 +7,11 @@ import signal
 from collections.abc import Callable
 
 from fsir.wire.messages import STAGES, Receipt, Verdict, encode, topic
-from tests.system import points
-from tests.system.device import Device
-from tests.system.one_hot import Federation
-from tests.system.proxy import Proxy, Weather
-from tests.system.world import World
+from tests.system.faults.device import Device
+from tests.system.faults.world import World
+from tests.system.harness import points
+from tests.system.harness.one_hot import Federation
+from tests.system.harness.proxy import Proxy, Weather
 
 DAY = 86400.0
 Operation = Callable[[World, random.Random], str]

@@ -1,6 +1,6 @@
 """Random faults, from a seed: whatever crashes in between, every report counts exactly once.
 
-The number in a test's name is the seed of its schedule: `pytest tests/system/test_faults.py -k '[17]'` runs it again.
+The number in a test's name is the seed of its schedule: `pytest tests/system/faults/test_faults.py -k '[17]'` runs it again.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ import pytest
 
 from edge_agent.exchange import gate
 from edge_agent.mqtt import connection
-from tests.system.one_hot import Federation
-from tests.system.operations import forge_receipt, kill_aggregator, withdraw
-from tests.system.proxy import Weather
-from tests.system.schedules import Schedule, run_schedule, schedule
-from tests.system.world import Setup, World
+from tests.system.faults.operations import forge_receipt, kill_aggregator, withdraw
+from tests.system.faults.schedules import Schedule, run_schedule, schedule
+from tests.system.faults.world import Setup, World
+from tests.system.harness.one_hot import Federation
+from tests.system.harness.proxy import Weather
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("short_delays")]
 QUICK, ALL = 25, 500

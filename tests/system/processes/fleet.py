@@ -16,10 +16,10 @@ from fsir.net.broker import Broker
 from fsir.toml import to_toml
 from fsir.wire.decode import decode
 from fsir.wire.messages import Report, topic
-from tests.system.books import Account, audit
-from tests.system.brokers import Mosquitto
-from tests.system.forkserver import Child, ForkServer
-from tests.system.one_hot import SECRET, Federation
+from tests.system.harness.books import Account, audit
+from tests.system.harness.brokers import Mosquitto
+from tests.system.harness.forkserver import Child, ForkServer
+from tests.system.harness.one_hot import SECRET, Federation
 
 PATIENCE = 40.0
 

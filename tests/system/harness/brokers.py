@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sim_devices.network.broker import Broker, find_mosquitto
 
-SHIPPED = Path(__file__).resolve().parents[2] / "deploy" / "mosquitto" / "mosquitto.conf"
+SHIPPED = Path(__file__).resolve().parents[3] / "deploy" / "mosquitto" / "mosquitto.conf"
 # What Debian's file says beside the listener: memory on, and every limit as mosquitto has it (1000 queued messages,
 # 20 in flight, a save every 1800 seconds).
 _DEBIAN = ("persistence true",)

@@ -36,9 +36,9 @@ from edge_agent.state.state import State
 from fsir.net.backoff import Delays
 from fsir.wire.decode import decode
 from fsir.wire.messages import Report, topic
-from tests.system.books import Account, audit
-from tests.system.one_hot import POLICY, Federation
-from tests.system.safeguards import Patch, fresh_noise, no_dedupe, position_not_committed
+from tests.system.harness.books import Account, audit
+from tests.system.harness.one_hot import POLICY, Federation
+from tests.system.harness.safeguards import Patch, fresh_noise, no_dedupe, position_not_committed
 
 DEVICES = 2
 EPOCH = 1.7e9  # seconds: what the clocks say at the start

@@ -11,7 +11,7 @@ from aggregator.store.sqlite import SqliteStore
 from fsir.privacy.plan import FINAL
 from fsir.wire.decode import decode
 from fsir.wire.messages import Subspace, report_id, topic
-from tests.system.forkserver import Child, ForkServer
+from tests.system.harness.forkserver import Child, ForkServer
 
 NAMES = ("worker-a", "worker-b", "worker-c", "worker-d")
 _NOT_YET = ("no such file", "does not hold it")  # the aggregator has not come to write its store

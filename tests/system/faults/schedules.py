@@ -6,10 +6,10 @@ import random
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from tests.system.forkserver import ForkServer
-from tests.system.one_hot import Federation
-from tests.system.operations import OPERATIONS, Operation
-from tests.system.world import Setup, World
+from tests.system.faults.operations import OPERATIONS, Operation
+from tests.system.faults.world import Setup, World
+from tests.system.harness.forkserver import ForkServer
+from tests.system.harness.one_hot import Federation
 
 
 def random_setup(rng: random.Random, broken: str | None = None) -> Setup:

@@ -22,8 +22,8 @@ from fsir.net.backoff import Delays
 from fsir.net.broker import Broker
 from fsir.wire.decode import decode
 from fsir.wire.messages import Report
-from tests.system import points
-from tests.system.one_hot import POLICY, Federation
+from tests.system.harness import points
+from tests.system.harness.one_hot import POLICY, Federation
 
 SHORT = Delays(0.05, 0.3)
 

@@ -14,13 +14,13 @@ from edge_agent.mqtt.connection import Connection
 from fsir.net.broker import Broker
 from fsir.toml import to_toml
 from fsir.wire.messages import topic
-from tests.system.books import Account, audit, counted
-from tests.system.brokers import Mosquitto
-from tests.system.device import SHORT, Device
-from tests.system.forkserver import ForkServer
-from tests.system.one_hot import POLICY, SHY, Federation
-from tests.system.proxy import Proxy, Weather
-from tests.system.workers import Workers
+from tests.system.faults.device import SHORT, Device
+from tests.system.faults.workers import Workers
+from tests.system.harness.books import Account, audit, counted
+from tests.system.harness.brokers import Mosquitto
+from tests.system.harness.forkserver import ForkServer
+from tests.system.harness.one_hot import POLICY, SHY, Federation
+from tests.system.harness.proxy import Proxy, Weather
 
 PATIENCE = 60.0  # seconds for everything to come to rest once nothing is broken any more ...
 ARRIVAL = 60.0  # ... and for the task to reach all devices, before anything is

@@ -11,10 +11,10 @@ from dataclasses import replace
 
 import pytest
 
-import tests.system.world
-from tests.system import points, safeguards
-from tests.system.one_hot import Federation
-from tests.system.world import Setup, World
+import tests.system.faults.world
+from tests.system.faults.world import Setup, World
+from tests.system.harness import points, safeguards
+from tests.system.harness.one_hot import Federation
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("short_delays")]
 ON_THE_AGGREGATOR = (
@@ -134,7 +134,7 @@ def outcome(name: str, broken: bool, tmp_path, forkserver) -> list[str]:
 @pytest.mark.parametrize("name", CASES)
 def test_a_broken_safeguard_is_found_out(name, tmp_path, forkserver, monkeypatch):
     monkeypatch.setattr(
-        tests.system.world, "PATIENCE", 4.0
+        tests.system.faults.world, "PATIENCE", 4.0
     )  # a broken federation need not come to rest
     if name not in ON_THE_AGGREGATOR:
         safeguards.BROKEN[name](monkeypatch.setattr)

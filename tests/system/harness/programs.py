@@ -24,7 +24,7 @@ from aggregator.store.sqlite import open_store
 from fsir.contract import load_task
 from fsir.net.backoff import Delays
 from fsir.net.broker import Broker
-from tests.system import points, safeguards
+from tests.system.harness import points, safeguards
 
 NEVER = 1e9
 

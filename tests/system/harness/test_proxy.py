@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.system.proxy import Proxy, Weather
+from tests.system.harness.proxy import Proxy, Weather
 
 
 class Line:

@@ -29,7 +29,7 @@ from fsir.wire.messages import Active, Receipt
 from tests.aggregator import federations
 from tests.edge_agent.world import DEVICE, active, data, receipt, simulated, subspace
 from tests.fsir.tasks import screened, task
-from tests.system.mutations import Mutator
+from tests.system.hostile.mutations import Mutator
 
 MEGABYTE = 2**20
 COUNTED = ("dev-1", "dev-2", "dev-3")

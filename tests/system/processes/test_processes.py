@@ -18,12 +18,12 @@ from edge_agent.mqtt.connection import Connection
 from fsir.limits import LIMITS
 from fsir.net.broker import Broker
 from fsir.wire.messages import topic
-from tests.system import points
-from tests.system.forkserver import Child, ForkServer
-from tests.system.mutations import Mutator
-from tests.system.one_hot import Federation
-from tests.system.processes import Processes
-from tests.system.proxy import Proxy, Weather
+from tests.system.harness import points
+from tests.system.harness.forkserver import Child, ForkServer
+from tests.system.harness.one_hot import Federation
+from tests.system.harness.proxy import Proxy, Weather
+from tests.system.hostile.mutations import Mutator
+from tests.system.processes.fleet import Processes
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("short_delays")]
 DAY = 86400.0

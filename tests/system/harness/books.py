@@ -18,7 +18,7 @@ from fsir.privacy.noise import SystemNoise
 from fsir.privacy.plan import FINAL
 from fsir.wire.decode import decode
 from fsir.wire.messages import Active, report_id
-from tests.system.one_hot import Federation
+from tests.system.harness.one_hot import Federation
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ import pytest
 
 from edge_agent.state.state import State
 from fsir.toml import to_toml
-from tests.system.brokers import Mosquitto
-from tests.system.forkserver import Child
-from tests.system.one_hot import Federation
-from tests.system.world import Setup, World
+from tests.system.faults.world import Setup, World
+from tests.system.harness.brokers import Mosquitto
+from tests.system.harness.forkserver import Child
+from tests.system.harness.one_hot import Federation
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("short_delays")]
 
