@@ -1,4 +1,4 @@
-"""Who may import whom: the contracts of pyproject.toml are kept, and each is seen when it is broken."""
+"""Who may import whom: the contracts of pyproject.toml are kept, and each is seen when broken."""
 
 from __future__ import annotations
 

@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Writes the task that goes with raw motion sensors: three levels of activity from 561 features, as TOML.
+"""Writes the task that goes with raw motion sensors: three levels of activity from 561 features, \
+as TOML.
 
     .venv/bin/python deploy/example/activity_raw.py > task.toml
 
-Nothing in it comes from anybody's data: the features are scaled by physics already, and clips and shares are those with
-which `fsir-sim hapt` reports its accuracy. One sample is in two windows, hence `unit_records = 2`. docs/task.md
+Nothing in it comes from anybody's data: the features are scaled by physics already, and clips and \
+shares are those with
+which `fsir-sim hapt` reports its accuracy. One sample is in two windows, hence `unit_records = \
+2`. docs/task.md
 explains the fields, docs/sensors.md how devices get at such records.
 """
 
@@ -17,7 +20,8 @@ from edge_agent.signal.features import FEATURE_NAMES
 from edge_agent.signal.windows import unit_records
 
 TASK = """\
-# Three levels of activity from an accelerometer and a gyroscope; written by deploy/example/activity_raw.py.
+# Three levels of activity from an accelerometer and a gyroscope; written by \
+deploy/example/activity_raw.py.
 name = "{name}"
 
 [features]
@@ -41,7 +45,8 @@ delta = 1e-6
 unit_records = {unit}
 
 [report]
-records = {records}  # windows of 2.56 s that overlap by half: {minutes:.0f} minutes of labelled motion
+records = {records}  # windows of 2.56 s that overlap by half: {minutes:.0f} minutes of labelled \
+motion
 max_delay = 600.0
 
 [screening]
@@ -74,13 +79,16 @@ def main() -> None:
     )
     options = parser.parse_args()
     names = "\n".join(f"  {json.dumps(name)}," for name in FEATURE_NAMES)
-    print(
-        TASK.format(
-            name=options.name, names=names, epsilon=options.epsilon, unit=unit_records(), records=options.records,
-            minutes=options.records * 1.28 / 60, devices=options.devices,
-        ),
-        end="",
-    )  # fmt: skip
+    text = TASK.format(
+        name=options.name,
+        names=names,
+        epsilon=options.epsilon,
+        unit=unit_records(),
+        records=options.records,
+        minutes=options.records * 1.28 / 60,
+        devices=options.devices,
+    )
+    print(text, end="")
 
 
 if __name__ == "__main__":

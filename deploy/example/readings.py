@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Made-up readings of one person's motion sensor as CSV, to try a federation before your own sensors are ready.
+"""Made-up readings of one person's motion sensor as CSV, to try a federation before your own \
+sensors are ready.
 
     python3 deploy/example/readings.py --seed 1 --records 3000 > readings.csv
 
@@ -40,12 +41,8 @@ def main() -> None:
         if rng.random() > STAY:
             activity = rng.choice(list(TYPICAL))
         middle = zip(TYPICAL[activity], habit, SPREAD, strict=True)
-        table.writerow(
-            [
-                *(f"{rng.gauss(typical + own, spread):.4f}" for typical, own, spread in middle),
-                activity,
-            ]
-        )
+        readings = [rng.gauss(typical + own, spread) for typical, own, spread in middle]
+        table.writerow([*(f"{reading:.4f}" for reading in readings), activity])
 
 
 if __name__ == "__main__":
