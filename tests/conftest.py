@@ -28,25 +28,30 @@ if IN_CI:
 
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
-    """Folder of the real data sets: FSIR_DATA, or shared/data beside the repository. They are never committed."""
+    """Folder of the real data sets: FSIR_DATA, or shared/data beside the repository.
+
+    They are never committed.
+    """
     beside = Path(__file__).resolve().parents[2] / "shared" / "data"
     folder = Path(os.environ.get("FSIR_DATA") or beside)
     if not folder.is_dir():
         pytest.skip(
-            f"NOT TESTED on real data: there is no folder {folder}; set FSIR_DATA to where the data sets are"
+            f"NOT TESTED on real data: there is no folder {folder}; "
+            "set FSIR_DATA to where the data sets are"
         )
     missing = [name for name in REAL_DATA if not (folder / name).is_file()]
     if missing:
         # Someone set this machine up to test on real data: a hole in it must not pass as a skip.
         not_tested(
-            f"the data folder {folder} lacks {', '.join(missing)}: complete it, or set FSIR_DATA to another"
+            f"the data folder {folder} lacks {', '.join(missing)}: "
+            "complete it, or set FSIR_DATA to another"
         )
     return folder
 
 
 @pytest.fixture
 def mosquitto() -> Iterator[Broker]:
-    """A mosquitto of this test alone, on a free loopback port, with a memory that `restart` keeps."""
+    """A mosquitto of this test alone, on a free loopback port; `restart` keeps its memory."""
     need("mosquitto")
     with Broker() as broker:
         broker.start("mosquitto")

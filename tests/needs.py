@@ -1,4 +1,4 @@
-"""What a test needs from the machine: without it the test is skipped loudly, and fails where all must be there."""
+"""What a test needs from the machine: without it, it skips loudly, or fails where all must be."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def not_tested(why: str) -> NoReturn:
 
 
 def find(program: str) -> str | None:
-    """Where a program is: on PATH, beside the Python that runs the tests, or where Debian keeps the administrator's."""
+    """Where a program is: on PATH, beside this Python, or where Debian keeps administrators'."""
     places = (os.environ.get("PATH", ""), str(Path(sys.executable).parent), "/usr/sbin")
     return shutil.which(program, path=os.pathsep.join(places))
 

@@ -25,7 +25,8 @@ ON_DEVICE = (
 
 def loaded_after(statement: str) -> set[str]:
     """Top-level modules that a fresh interpreter has loaded."""
-    code = f"import sys\n{statement}\nprint(*sorted({{name.partition('.')[0] for name in sys.modules}}))"
+    loaded = "sorted({name.partition('.')[0] for name in sys.modules})"
+    code = f"import sys\n{statement}\nprint(*{loaded})"
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
     )
@@ -59,9 +60,6 @@ def test_every_package_says_that_it_is_typed(package):
 
 
 def test_versions_are_pinned_without_saying_where_they_come_from():
-    lines = [
-        line
-        for line in (ROOT / "constraints.txt").read_text().splitlines()
-        if not line.startswith("#")
-    ]
+    text = (ROOT / "constraints.txt").read_text()
+    lines = [line for line in text.splitlines() if not line.startswith("#")]
     assert all(line.count("==") == 1 and "/" not in line and "@" not in line for line in lines)

@@ -1,4 +1,4 @@
-"""mosquitto's own clients, with one identity each."""
+"""mosquitto's own clients, with one identity each, and who they are in these tests."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.deploy.tools import run
+from tests.deploy.tools import Authority, ShippedBroker, run
 
-PATIENCE = 20.0
+PATIENCE_SECONDS = 20.0
+LEVEL = ("-V", "5", "-q", "1")  # of the protocol, and of the quality of service
 
 
 class Client:
@@ -20,17 +21,15 @@ class Client:
     def __init__(self, port: int, ca: Path, certificate: Path | None = None) -> None:
         self._where = ["-h", "localhost", "-p", str(port), "--cafile", str(ca)]
         if certificate is not None:
-            self._where += [
-                "--cert",
-                str(certificate),
-                "--key",
-                str(certificate.with_suffix(".key")),
-            ]
+            key = certificate.with_suffix(".key")
+            self._where += ["--cert", str(certificate), "--key", str(key)]
 
     def publish(self, topic: str, text: str, *options: str) -> str:
         """Publish at QoS 1; what the client said about it: empty if all went well."""
-        ran = run("mosquitto_pub", *self._where, "-V", "5", "-q", "1", "-t", topic, "-m", text, *options, status=None,
-                  timeout=PATIENCE)  # fmt: skip
+        message = ("-t", topic, "-m", text, *options)
+        ran = run(
+            "mosquitto_pub", *self._where, *LEVEL, *message, status=None, timeout=PATIENCE_SECONDS
+        )
         said = ran.stdout + ran.stderr
         return said if said or not ran.returncode else f"status {ran.returncode}"
 
@@ -38,25 +37,33 @@ class Client:
     def listening(self, *topics: str, options: tuple[str, ...] = ()) -> Iterator[Listener]:
         """Subscribe for the length of the block."""
         wanted = [part for topic in topics for part in ("-t", topic)]
-        command = [
-            "mosquitto_sub",
-            *self._where,
-            "-V",
-            "5",
-            "-q",
-            "1",
-            "-d",
-            "-F",
-            "GOT %t %p",
-            *wanted,
-            *options,
-        ]
-        listener = Listener(command)
+        words = ["-d", "-F", "GOT %t %p"]
+        listener = Listener(["mosquitto_sub", *self._where, *LEVEL, *words, *wanted, *options])
         try:
             listener.wait_for("received SUBACK")
             yield listener
         finally:
             listener.close()
+
+
+class Parties:
+    """The aggregator and two devices at one broker, and whoever else a test needs."""
+
+    def __init__(self, authority: Authority, broker: ShippedBroker) -> None:
+        self._authority = authority
+        self._broker = broker
+        self.ca = authority.pki / "ca.crt"
+        self.aggregator = self.of(authority.aggregator() / "aggregator.crt")
+        self.a = self.device("A")
+        self.b = self.device("B")
+
+    def of(self, certificate: Path | None) -> Client:
+        """Whoever has this certificate, or none."""
+        return Client(self._broker.port, self.ca, certificate)
+
+    def device(self, name: str) -> Client:
+        """A new device."""
+        return self.of(self._authority.device(name) / "device.crt")
 
 
 class Listener:
@@ -83,7 +90,7 @@ class Listener:
 
     def wait_for(self, part: str) -> None:
         """Until a line holds this."""
-        deadline = time.monotonic() + PATIENCE
+        deadline = time.monotonic() + PATIENCE_SECONDS
         with self._changed:
             while not any(part in line for line in self._lines):
                 assert "ENDED" not in self._lines, self._lines
@@ -104,11 +111,11 @@ class Listener:
     def kill(self) -> None:
         """Gone without a good-bye."""
         self._process.kill()
-        self._process.wait(PATIENCE)
+        self._process.wait(PATIENCE_SECONDS)
 
     def close(self) -> None:
         self.kill()  # a polite end may wait for an answer from a broker that is gone
         if self._process.stdout is not None and not self._process.stdout.closed:
             with self._changed:
-                self._changed.wait_for(lambda: "ENDED" in self._lines, PATIENCE)
+                self._changed.wait_for(lambda: "ENDED" in self._lines, PATIENCE_SECONDS)
             self._process.stdout.close()

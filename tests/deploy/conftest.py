@@ -1,4 +1,4 @@
-"""One authority for all tests of a run, and a broker with the shipped configuration for each module."""
+"""An authority, and a broker with the shipped configuration, for each module of tests."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.deploy.clients import Parties
 from tests.deploy.tools import Authority, ShippedBroker
 from tests.needs import need
 
@@ -37,3 +38,9 @@ def broker(authority: Authority, place: Path) -> Iterator[ShippedBroker]:
     broker.start()
     yield broker
     broker.stop()
+
+
+@pytest.fixture(scope="module")
+def parties(authority: Authority, broker: ShippedBroker) -> Parties:
+    """Who connects to that broker."""
+    return Parties(authority, broker)

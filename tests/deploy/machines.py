@@ -1,4 +1,4 @@
-"""Computers for the length of a test: real systemd, an own file tree and process table, a network shared among them.
+"""Computers for the length of a test: real systemd, own files and processes, one network.
 
 Needs root on Linux, for namespaces and an overlay. Changes in a machine's files are gone with it.
 """
@@ -27,8 +27,22 @@ mount -t cgroup2 cgroup2 {scratch}
 mkdir {scratch}/{group}
 echo $$ >{scratch}/{group}/cgroup.procs
 umount {scratch}
-exec unshare --mount --pid --fork --uts --ipc --cgroup {network} sh {boot} {name} {scratch} {libraries}
+exec unshare --mount --pid --fork --uts --ipc --cgroup {network} \\
+    sh {boot} {name} {scratch} {libraries}
 """
+# And out of it again: control groups are the one thing that a machine leaves behind.
+CLEAN_UP = """
+mount -t cgroup2 cgroup2 /mnt && find /mnt/{group} -depth -type d -exec rmdir {{}} \\;
+"""
+PRIVATE = ("unshare", "--mount", "--propagation", "private", "sh", "-c")
+NAMESPACES = ("--mount", "--pid", "--uts", "--ipc", "--net", "--cgroup")
+CLEAN = (
+    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    "HOME=/root",
+    "LANG=C.UTF-8",
+    "PYTHONPATH=/usr/lib/fsir-packages",
+    "PIP_NO_INDEX=1",
+)
 LIBRARIES = sysconfig.get_path("platlib")  # machines have no way to download them
 
 
@@ -36,14 +50,19 @@ class Machine:
     """One computer. `network`: another one whose network it shares."""
 
     def __init__(self, name: str, network: Machine | None = None) -> None:
-        self.name, self._group = name, f"fsir-{os.getpid()}-{name}"
+        self.name = name
+        self._group = f"fsir-{os.getpid()}-{name}"
         self._scratch = tempfile.TemporaryDirectory(prefix="fsir-machine-")
         start = START.format(
-            group=self._group, boot=HERE / "boot_machine.sh", name=name, scratch=self._scratch.name,
-            libraries=LIBRARIES, network="" if network else "--net",
-        )  # fmt: skip
+            group=self._group,
+            boot=HERE / "boot_machine.sh",
+            name=name,
+            scratch=self._scratch.name,
+            libraries=LIBRARIES,
+            network="" if network else "--net",
+        )
         inside = ["nsenter", "--target", str(network.pid), "--net"] if network else []
-        command = [*inside, "unshare", "--mount", "--propagation", "private", "sh", "-c", start]
+        command = [*inside, *PRIVATE, start]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the machine
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=self._log, stderr=self._log
@@ -69,14 +88,15 @@ class Machine:
     def _wait(self) -> None:
         deadline = time.monotonic() + BOOT_SECONDS
         children = Path(f"/proc/{self._process.pid}/task/{self._process.pid}/children")
-        while self.systemctl("is-system-running", status=None).strip() not in (
-            "running",
-            "degraded",
-        ):
+        while not self._runs():
             assert self._process.poll() is None, self._said()
             assert time.monotonic() < deadline, f"{self.name} does not come up: {self._said()}"
             time.sleep(0.1)
             self.pid = int((children.read_text().split() or ["0"])[0])
+
+    def _runs(self) -> bool:
+        state = self.systemctl("is-system-running", status=None).strip()
+        return state in ("running", "degraded")
 
     def _said(self) -> str:
         self._log.seek(0)
@@ -93,39 +113,20 @@ class Machine:
 
     def sh(self, script: str, status: int | None = 0, folder: str = "/root") -> str:
         """Run a script there, as root; what it printed."""
-        inside = [
-            "nsenter",
-            "--target",
-            str(self.pid),
-            "--mount",
-            "--pid",
-            "--uts",
-            "--ipc",
-            "--net",
-            "--cgroup",
-        ]
-        clean = ["env", "-i", "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/root",
-                 "LANG=C.UTF-8", "PYTHONPATH=/usr/lib/fsir-packages", "PIP_NO_INDEX=1"]  # fmt: skip
-        ran = run(
-            *inside, *clean, "sh", "-euc", f"cd {folder}\n{script}", status=status, timeout=200
-        )
+        inside = ["nsenter", "--target", str(self.pid), *NAMESPACES, "env", "-i", *CLEAN]
+        ran = run(*inside, "sh", "-euc", f"cd {folder}\n{script}", status=status, timeout=200)
         return ran.stdout + ran.stderr
 
     def close(self) -> None:
         """Switch it off."""
         if self.pid:
-            os.kill(
-                self.pid, signal.SIGKILL
-            )  # the first process of its kind: all others go with it
+            os.kill(self.pid, signal.SIGKILL)  # the first of its processes: all others go with it
         else:
             self._process.kill()
         self._process.wait(30)
         self._log.close()
         self._scratch.cleanup()
-        # Control groups are the one thing that a machine leaves behind.
-        run("unshare", "--mount", "--propagation", "private", "sh", "-c",
-            f"mount -t cgroup2 cgroup2 /mnt && find /mnt/{self._group} -depth -type d -exec rmdir {{}} \\;",
-            status=None)  # fmt: skip
+        run(*PRIVATE, CLEAN_UP.format(group=self._group), status=None)
 
 
 def need_machines() -> None:
@@ -133,17 +134,13 @@ def need_machines() -> None:
     need("unshare", "nsenter", "systemctl", "mosquitto", "openssl")
     if os.getuid() != 0 or not Path("/lib/systemd/systemd").exists():
         not_tested("machines with systemd need root, and the package systemd")
-    if run(
-        "unshare", "--mount", "--pid", "--fork", "--net", "--cgroup", "true", status=None
-    ).returncode:
+    alone = ("unshare", "--mount", "--pid", "--fork", "--net", "--cgroup")
+    if run(*alone, "true", status=None).returncode:
         not_tested("this system allows no namespaces")
-    version = run(
-        "/usr/bin/python3",
-        "-c",
-        "import sys, venv, ensurepip; print(*sys.version_info[:2])",
-        status=None,
-    )
+    code = "import sys, venv, ensurepip; print(*sys.version_info[:2])"
+    version = run("/usr/bin/python3", "-c", code, status=None)
     if version.stdout.split() != [str(part) for part in sys.version_info[:2]]:
         not_tested(
-            f"/usr/bin/python3 with venv must be the version that runs the tests: {version.stdout}{version.stderr}"
+            "/usr/bin/python3 with venv must be the version that runs the tests: "
+            f"{version.stdout}{version.stderr}"
         )

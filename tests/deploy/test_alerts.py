@@ -1,10 +1,9 @@
-"""A device or an aggregator that the shipped broker turns away knows why, and what to do about it."""
+"""A device or an aggregator that the shipped broker turns away knows why, and what to do."""
 
 from __future__ import annotations
 
 import gc
 import logging
-import os
 import shutil
 import time
 from collections.abc import Callable, Iterator
@@ -17,7 +16,7 @@ from aggregator.mqtt.wire import ConnectionLostError
 from edge_agent.mqtt.connection import Connection
 from fsir.net.backoff import Delays
 from fsir.net.broker import Broker
-from tests.deploy.tools import Authority, ShippedBroker, run
+from tests.deploy.tools import Authority, ShippedBroker
 
 pytestmark = [
     pytest.mark.broker,
@@ -35,25 +34,24 @@ def connect(broker: ShippedBroker, authority: Authority) -> Iterator[Connect]:
     made: list[Connection] = []
 
     def start(folder: Path | None, ca: Path | None = None) -> Connection:
-        login = (
-            {}
-            if folder is None
-            else {"certificate": str(folder / "device.crt"), "key": str(folder / "device.key")}
-        )
-        address = Broker.parse(
-            f"mqtts://localhost:{broker.port}", ca=str(ca or authority.pki / "ca.crt"), **login
-        )
-        made.append(
-            Connection(
-                address, "any", ["fsir/1/activity/task"], lambda _: None, delays=Delays(0.1, 0.3)
-            )
-        )
+        address = _address(broker, ca or authority.pki / "ca.crt", folder)
+        topics = ["fsir/1/activity/task"]
+        delays = Delays(0.1, 0.3)
+        made.append(Connection(address, "any", topics, lambda _: None, delays=delays))
         return made[-1]
 
     yield start
     for connection in made:
         connection.close()
     gc.collect()
+
+
+def _address(broker: ShippedBroker, ca: Path, folder: Path | None) -> Broker:
+    """The broker, for a device with this folder or for one without a certificate."""
+    login = {}
+    if folder is not None:
+        login = {"certificate": str(folder / "device.crt"), "key": str(folder / "device.key")}
+    return Broker.parse(f"mqtts://localhost:{broker.port}", ca=str(ca), **login)
 
 
 def step_until(link: Connection, true: Callable[[], bool], seconds: float = 60.0) -> None:
@@ -70,39 +68,23 @@ def warned(caplog: pytest.LogCaptureFixture, *words: str) -> bool:
     return any(all(word in text for word in words) for text in texts)
 
 
-def expired(authority: Authority, folder: Path) -> Path:
-    """A device whose certificate was good for a day of 2020."""
-    files = [folder / f"device.{end}" for end in ("key", "csr", "crt")]
-    run("openssl", "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-subj", "/CN=old",
-        "-keyout", files[0], "-out", files[1])  # fmt: skip
-    run("openssl", "ca", "-batch", "-notext", "-config", "openssl.cnf", "-extensions", "client", "-in", files[1],
-        "-out", files[2], "-startdate", "20200101000000Z", "-enddate", "20200102000000Z", cwd=authority.pki,
-        env={**os.environ, "FSIR_HOSTS": "DNS:unused"})  # fmt: skip
-    return folder
-
-
 def test_no_certificate(connect: Connect, caplog: pytest.LogCaptureFixture) -> None:
-    step_until(
-        connect(None),
-        lambda: warned(caplog, "nobody in without a certificate", "--cert", "next attempt"),
-    )
+    words = ("nobody in without a certificate", "--cert", "next attempt")
+    step_until(connect(None), lambda: warned(caplog, *words))
 
 
 def test_an_expired_certificate(
     connect: Connect, authority: Authority, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    step_until(
-        connect(expired(authority, tmp_path)), lambda: warned(caplog, "has expired", "Renew")
-    )
+    link = connect(authority.expired(tmp_path))
+    step_until(link, lambda: warned(caplog, "has expired", "Renew"))
 
 
 def test_a_certificate_of_another_authority(
     connect: Connect, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    stranger = Authority(tmp_path).device("A")
-    step_until(
-        connect(stranger), lambda: warned(caplog, "not from an authority that the broker knows")
-    )
+    link = connect(Authority(tmp_path).device("A"))
+    step_until(link, lambda: warned(caplog, "not from an authority that the broker knows"))
 
 
 def test_a_certificate_that_was_not_made_for_devices(
@@ -123,7 +105,7 @@ def test_a_broker_of_another_authority(
 def test_a_revoked_certificate(
     connect: Connect, authority: Authority, broker: ShippedBroker, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """The connection is up when it happens: first it is lost, then the broker says why it does not come back."""
+    """The connection is up when it happens: it is lost, then the broker says why it stays away."""
     link = connect(authority.device("lost"))
     step_until(link, lambda: link.up)
     authority("revoke", "lost")
@@ -135,10 +117,7 @@ def test_a_revoked_certificate(
 
 def turned_away(broker: ShippedBroker, ca: Path, folder: Path) -> str:
     """What an aggregator says that can't connect."""
-    address = Broker.parse(
-        f"mqtts://localhost:{broker.port}", ca=str(ca),
-        certificate=str(folder / "device.crt"), key=str(folder / "device.key"),
-    )  # fmt: skip
+    address = _address(broker, ca, folder)
     with pytest.raises(ConnectionLostError) as told:
         Connector(address, "any", lambda *_: None).open()
     words = str(told.value)
@@ -150,11 +129,11 @@ def turned_away(broker: ShippedBroker, ca: Path, folder: Path) -> str:
 def test_an_aggregator_is_told_the_same(
     broker: ShippedBroker, authority: Authority, tmp_path: Path
 ) -> None:
-    ours, strange = authority.pki / "ca.crt", Authority(tmp_path / "strange")
-    assert "has expired" in turned_away(broker, ours, expired(authority, tmp_path))
-    assert "not from an authority that the broker knows" in turned_away(
-        broker, ours, strange.device("A")
-    )
-    assert "do not accept the broker's" in turned_away(
-        broker, strange.pki / "ca.crt", authority.device("B")
-    )
+    ours = authority.pki / "ca.crt"
+    stranger = Authority(tmp_path / "strange")
+    said = turned_away(broker, ours, authority.expired(tmp_path))
+    assert "has expired" in said
+    said = turned_away(broker, ours, stranger.device("A"))
+    assert "not from an authority that the broker knows" in said
+    said = turned_away(broker, stranger.pki / "ca.crt", authority.device("B"))
+    assert "do not accept the broker's" in said

@@ -1,4 +1,4 @@
-"""The shipped files against each other and against the program: limits, access list, units, commands."""
+"""The shipped files against each other and the program: limits, access list, units, commands."""
 
 from __future__ import annotations
 
@@ -57,11 +57,8 @@ def test_the_service_has_a_descriptor_for_every_connection() -> None:
 
 
 def test_the_access_list_speaks_of_this_protocol_only() -> None:
-    rules = re.findall(
-        r"^(topic|pattern) (read|write) (\S+)$",
-        (DEPLOY / "mosquitto/acl").read_text(),
-        re.MULTILINE,
-    )
+    text = (DEPLOY / "mosquitto/acl").read_text()
+    rules = re.findall(r"^(topic|pattern) (read|write) (\S+)$", text, re.MULTILINE)
     levels = {topic.removeprefix(f"{PREFIX}/+/").split("/")[0] for _, _, topic in rules}
     assert levels == set(LIMITS)
     # Only the names of one's own topics may follow from who one is.
@@ -74,21 +71,15 @@ def test_the_shipped_policy_is_the_default() -> None:
 
 
 def test_the_example_task_would_be_accepted() -> None:
-    assert (
-        Policy.load(DEPLOY / "policy.toml").refusals(load_task(DEPLOY / "example/task.toml")) == []
-    )
+    policy = Policy.load(DEPLOY / "policy.toml")
+    assert policy.refusals(load_task(DEPLOY / "example/task.toml")) == []
 
 
 def test_the_programs_know_the_options_that_units_and_containers_use() -> None:
     """Each option of a command line that we ship is one that `--help` shows."""
     compose = (DEPLOY / "docker/compose.yaml").read_text()
-    phone = (
-        (ROOT / "docs/operations.md")
-        .read_text()
-        .split("## Android")[1]
-        .split("fsir-agent run")[1]
-        .split("```")[0]
-    )
+    page = (ROOT / "docs/operations.md").read_text()
+    phone = page.split("## Android")[1].split("fsir-agent run")[1].split("```")[0]
     device = compose.split("exec fsir-agent run")[1].split("services:")[0]
     server = compose.split("- serve")[1].split("volumes:")[0]
     commands = {
@@ -120,30 +111,19 @@ def test_systemd_finds_no_fault_in_the_units(name: str, tmp_path: Path) -> None:
     place = tmp_path / "etc/systemd/system"
     place.mkdir(parents=True)
     (place / name.replace("@.", "@kitchen.")).write_text((DEPLOY / "systemd" / name).read_text())
-    for target in (
-        "sysinit.target",
-        "basic.target",
-        "shutdown.target",
-        "network-online.target",
-        "multi-user.target",
-    ):
-        (place / target).write_text(f"[Unit]\nDescription={target}\nDefaultDependencies=no\n")
-    ran = run(
-        "systemd-analyze",
-        "verify",
-        "--man=no",
-        f"--root={tmp_path}",
-        name.replace("@.", "@kitchen."),
-    )
+    for target in ("sysinit", "basic", "shutdown", "network-online", "multi-user"):
+        text = f"[Unit]\nDescription={target}.target\nDefaultDependencies=no\n"
+        (place / f"{target}.target").write_text(text)
+    unit = name.replace("@.", "@kitchen.")
+    ran = run("systemd-analyze", "verify", "--man=no", f"--root={tmp_path}", unit)
     assert ran.stderr.strip() == ""
 
 
 @pytest.mark.parametrize("name", UNITS)
 def test_systemd_rates_the_units_as_safe(name: str) -> None:
     need("systemd-analyze")
-    text = run(
-        "systemd-analyze", "security", "--offline=true", "--no-pager", DEPLOY / "systemd" / name
-    ).stdout
+    rate = ("systemd-analyze", "security", "--offline=true", "--no-pager")
+    text = run(*rate, DEPLOY / "systemd" / name).stdout
     rating = re.search(r"exposure level for \S+: ([0-9.]+)", text)
     assert rating is not None, text
     assert float(rating[1]) <= WORST_EXPOSURE
@@ -153,12 +133,8 @@ def test_scripts_and_containers_pass_their_linters() -> None:
     need("shellcheck", "hadolint", "check-jsonschema")
     run("shellcheck", DEPLOY / "install-pi.sh", DEPLOY / "docker/prepare.sh")
     run("hadolint", DEPLOY / "docker/Dockerfile")
-    run(
-        "check-jsonschema",
-        "--builtin-schema",
-        "vendor.compose-spec",
-        DEPLOY / "docker/compose.yaml",
-    )
+    compose = DEPLOY / "docker/compose.yaml"
+    run("check-jsonschema", "--builtin-schema", "vendor.compose-spec", compose)
 
 
 def test_the_provisioning_command_is_clean() -> None:

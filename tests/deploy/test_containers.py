@@ -1,4 +1,4 @@
-"""The containers, as far as that goes without an engine: files fit together, and the keys are made."""
+"""The containers, as far as that goes without an engine: files fit together, keys are made."""
 
 from __future__ import annotations
 

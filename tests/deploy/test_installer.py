@@ -1,4 +1,4 @@
-"""The installer: whom it turns away and why, and that it works in a Debian tree that has never seen the project."""
+"""The installer: whom it turns away and why, and that it works in a Debian that is new to us."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def bundle(authority: Authority) -> Path:
 def _install(
     bundle: Path, tmp_path: Path, *arguments: object, **pretend: str
 ) -> subprocess.CompletedProcess[str]:
-    """Run the installer on a computer that answers as told; it is to stop before it changes anything."""
+    """Run the installer on a computer that answers as told; it is to stop before any change."""
     for program, answer in (PRETEND | pretend).items():
         (tmp_path / program).write_text(f"#!/bin/sh\necho {answer}\n")
         (tmp_path / program).chmod(0o755)
@@ -61,36 +61,21 @@ def test_a_root_must_be_a_debian_tree(bundle: Path, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """A fresh Debian, made by debootstrap, and the libraries as files: nothing of this machine is in it."""
+    """A fresh Debian from debootstrap, and the libraries as files: nothing of this machine."""
     need("debootstrap", "chroot")
     if os.getuid() != 0:
         not_tested("a Debian tree can be made by root only")
     with tempfile.TemporaryDirectory(prefix="fsir-tree-") as folder:
         tree = Path(folder)
         tree.chmod(0o755)
-        packages = "python3,python3-venv,openssl,systemd"
-        run(
-            "debootstrap",
-            "--variant=minbase",
-            f"--include={packages}",
-            "bookworm",
-            tree,
-            timeout=1500,
-        )
+        minimal = ("--variant=minbase", "--include=python3,python3-venv,openssl,systemd")
+        run("debootstrap", *minimal, "bookworm", tree, timeout=1500)
+        pip = (sys.executable, "-m", "pip")
+        binary = ("--only-binary", ":all:", "--constraint", ROOT / "constraints.txt")
         libraries = ("numpy", "paho-mqtt", "msgpack")
-        run(sys.executable, "-m", "pip", "download", "--only-binary", ":all:", "--constraint", ROOT / "constraints.txt",
-            "--dest", tree / "wheels", *libraries)  # fmt: skip
+        run(*pip, "download", *binary, "--dest", tree / "wheels", *libraries)
         project = clone(tmp_path_factory.mktemp("clone"))
-        run(
-            sys.executable,
-            "-m",
-            "pip",
-            "wheel",
-            "--no-deps",
-            "--wheel-dir",
-            tree / "wheels",
-            project,
-        )
+        run(*pip, "wheel", "--no-deps", "--wheel-dir", tree / "wheels", project)
         yield tree
 
 

@@ -32,21 +32,11 @@ def test_names_follow_the_rule_of_the_protocol(command: dict[str, Any]) -> None:
     assert command["DEVICE_NAME"].pattern == DEVICE_NAME.pattern
 
 
+SERVICES = ("service:aggregator", "service:broker")
+
+
 @pytest.mark.parametrize(
-    "name",
-    [
-        "service:aggregator",
-        "service:broker",
-        "a/b",
-        "+",
-        "#",
-        "",
-        "-x",
-        "a b",
-        "a\n",
-        "x" * 65,
-        "é",
-    ],
+    "name", [*SERVICES, "a/b", "+", "#", "", "-x", "a b", "a\n", "x" * 65, "é"]
 )
 def test_a_name_that_no_device_can_have_is_refused(command: dict[str, Any], name: str) -> None:
     with pytest.raises(argparse.ArgumentTypeError):
@@ -76,10 +66,8 @@ def test_the_aggregator_has_a_name_that_no_device_can_have(authority: Authority)
 
 
 def test_certificates_are_good_for_one_thing(authority: Authority) -> None:
-    device, server = (
-        _text(authority.device("one") / "device.crt"),
-        _text(authority.server("b.lan", "::1") / "server.crt"),
-    )
+    device = _text(authority.device("one") / "device.crt")
+    server = _text(authority.server("b.lan", "::1") / "server.crt")
     for text in (device, server):
         assert "P-256" in text
         assert "CA:FALSE" in text
@@ -96,9 +84,9 @@ def test_keys_are_for_their_owner_alone(authority: Authority) -> None:
         modes = {Path(entry.name).name: entry.mode for entry in archive}
     assert modes["device.key"] == 0o600
     assert modes["install-pi.sh"] == 0o755
-    assert set(modes) == {
-        "ca.crt", "device.crt", "device.key", "agent.env", "policy.toml", "fsir-agent@.service", "install-pi.sh",
-    }  # fmt: skip
+    certificates = {"ca.crt", "device.crt", "device.key"}
+    settings = {"agent.env", "policy.toml", "fsir-agent@.service", "install-pi.sh"}
+    assert set(modes) == certificates | settings
 
 
 def test_settings_are_filled_in(authority: Authority) -> None:
@@ -118,18 +106,10 @@ def test_revoking_takes_all_certificates_of_a_name(authority: Authority) -> None
     authority.device("five")
     authority.device("five", "--renew")
     assert authority("revoke", "five").stdout.startswith("2 certificate(s)")
-    assert [
-        line.split()[1]
-        for line in authority("list").stdout.splitlines()
-        if line.startswith("five ")
-    ] == ["revoked"] * 2
+    listed = [line for line in authority("list").stdout.splitlines() if line.startswith("five ")]
+    assert [line.split()[1] for line in listed] == ["revoked"] * 2
     revoked = run("openssl", "crl", "-in", authority.pki / "crl.pem", "-noout", "-text").stdout
-    serials = [
-        line.split()[-1]
-        for line in authority("list").stdout.splitlines()
-        if line.startswith("five ")
-    ]
-    assert all(serial in revoked for serial in serials)
+    assert all(line.split()[-1] in revoked for line in listed)
     authority("revoke", "five", status=2)
     authority.device("five")  # the name is free again
 

@@ -1,4 +1,4 @@
-"""What the deployment tests stand on: programs that must be there, the provisioning command, the shipped broker."""
+"""What the deployment tests stand on: programs, the provisioning command, the shipped broker."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DEPLOY = ROOT / "deploy"
 def run(
     *command: object, status: int | None = 0, **options: object
 ) -> subprocess.CompletedProcess[str]:
-    """Run a program; its words are part of the failure if it ends otherwise than expected (None: anyhow)."""
+    """Run a program; its words are in the failure if it ends unexpectedly (None: anyhow)."""
     program, *rest = (str(part) for part in command)
     ran = subprocess.run(
         [find(program) or program, *rest], capture_output=True, text=True, check=False, **options
@@ -45,7 +45,8 @@ class Authority:
     """`deploy/provision` with its folder, and the unpacked bundles."""
 
     def __init__(self, folder: Path) -> None:
-        self.folder, self.pki = folder, folder / "pki"
+        self.folder = folder
+        self.pki = folder / "pki"
         self("init")
 
     def __call__(self, *arguments: object, status: int = 0) -> subprocess.CompletedProcess[str]:
@@ -75,12 +76,29 @@ class Authority:
         self("aggregator", "--broker", "mqtts://localhost:8883")
         return self.unpack("aggregator")
 
+    def openssl(self, *arguments: object) -> None:
+        """What the provisioning command has no word for, with the authority's key and settings."""
+        settings = {**os.environ, "FSIR_HOSTS": "DNS:unused"}
+        run("openssl", *arguments, cwd=self.pki, env=settings)
+
+    def expired(self, folder: Path) -> Path:
+        """The folder of a device whose certificate was good for a day of 2020."""
+        key, request, certificate = (folder / f"device.{end}" for end in ("key", "csr", "crt"))
+        curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")
+        run("openssl", "req", "-new", *curve, "-subj", "/CN=old", "-keyout", key, "-out", request)
+        day = ("-startdate", "20200101000000Z", "-enddate", "20200102000000Z")
+        sign = ("ca", "-batch", "-notext", "-config", "openssl.cnf", "-extensions", "client")
+        self.openssl(*sign, *day, "-in", request, "-out", certificate)
+        return folder
+
 
 class ShippedBroker:
-    """mosquitto with the configuration of the broker's bundle: only folders and the port are others."""
+    """mosquitto with the configuration of the broker's bundle; only folders and port are others."""
 
     def __init__(self, files: Path, work: Path) -> None:
-        self.files, self.work, self.port = files, work, _free_port()
+        self.files = files
+        self.work = work
+        self.port = _free_port()
         self.log = work / "broker.log"
         text = (files / "mosquitto.conf").read_text()
         for shipped, here in (
