@@ -25,7 +25,7 @@ def forkserver() -> Iterator[ForkServer]:
 
 @pytest.fixture
 def short_delays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """For agents inside of the test; what a child does about it is in `tests.system.harness.programs`."""
+    """For agents inside of the test; for a child, see `tests.system.harness.programs`."""
     monkeypatch.setattr(edge_agent.mqtt.connection, "KEEPALIVE", 1)
     monkeypatch.setattr(edge_agent.mqtt.connection, "WELCOME", 1.0)
     monkeypatch.setattr(edge_agent.agent, "STORAGE_PAUSE", 0.1)

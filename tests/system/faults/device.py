@@ -1,4 +1,4 @@
-"""A device of the harness: the product's agents and connection over a state on the disk, which can crash anywhere."""
+"""A device that can crash anywhere: the product's agents and connection over a real disk."""
 
 from __future__ import annotations
 
@@ -29,21 +29,30 @@ SHORT = Delays(0.05, 0.3)
 
 
 class Device:
-    """One device; what the harness knows about it survives its crashes, the device itself has only its disk.
+    """One device; what is known here survives its crashes, the device itself has only its disk.
 
     It may take part in several tasks, which then share its source, its state and its connection.
     """
 
     def __init__(
-        self, number: int, federations: Sequence[Federation], url: str, directory: Path, *, replayable: bool,
+        self,
+        number: int,
+        federations: Sequence[Federation],
+        url: str,
+        directory: Path,
+        *,
+        replayable: bool,
         policy: Policy = POLICY,
-    ) -> None:  # fmt: skip
-        self.number, self.name = number, federations[0].names()[number]
-        self._federations, self._url, self._directory = federations, url, directory / self.name
-        self._replayable, self._policy = replayable, policy
-        self.sent: dict[str, dict[str, set[bytes]]] = {
-            task.name: {} for task in federations
-        }  # payloads, by stage
+    ) -> None:
+        self.number = number
+        self.name = federations[0].names()[number]
+        self._federations = federations
+        self._url = url
+        self._directory = directory / self.name
+        self._replayable = replayable
+        self._policy = policy
+        # Payloads, by task and stage.
+        self.sent: dict[str, dict[str, set[bytes]]] = {task.name: {} for task in federations}
         self.offset = 0.0  # of its clock
         self.crashes = 0
         self.appetite = 0  # records that it may still read from its source
@@ -63,7 +72,7 @@ class Device:
         """The agent of its first task."""
         return self.agents.get(self._federations[0].name)
 
-    # --- life and death -------------------------------------------------------------------------------------------
+    # --- life and death ---------------------------------------------------------------------------
 
     def start(self) -> None:
         """Boot from the disk."""
@@ -71,13 +80,26 @@ class Device:
             return
         state = State(self._directory, self.name)
         feed = Feed("sensor", self._replayable)
-        agents = {
-            task.name: Agent(
-                state, task.name, self._policy, feed=feed, clock=lambda: time.time() + self.offset, delays=SHORT,
-                settle=self.settle,
-            )
-            for task in self._federations
-        }  # fmt: skip
+        self.agents = {task.name: self._boot(task, state, feed) for task in self._federations}
+        self._connection = self._connect(self.agents)
+        self._state = state
+        if self._replayable:  # from where the slowest task is
+            self._read = min(state.position(name, "sensor").ordinal for name in self.agents)
+        else:  # a sensor cannot be asked again: it numbers on behind whatever was saved
+            self._read = max(self._read, state.last_position("sensor").ordinal)
+
+    def _boot(self, task: Federation, state: State, feed: Feed) -> Agent:
+        return Agent(
+            state,
+            task.name,
+            self._policy,
+            feed=feed,
+            clock=lambda: time.time() + self.offset,
+            delays=SHORT,
+            settle=self.settle,
+        )
+
+    def _connect(self, agents: dict[str, Agent]) -> Connection:
         topics = {topic: agent for agent in agents.values() for topic in agent.subscriptions()}
 
         def receive(message: MQTTMessage) -> None:
@@ -92,7 +114,7 @@ class Device:
             for agent in agents.values():
                 agent.disconnected()
 
-        self._connection = Connection(
+        return Connection(
             Broker.parse(self._url),
             f"agent-{self.name}",
             list(topics),
@@ -101,11 +123,6 @@ class Device:
             on_down=down,
             delays=SHORT,
         )
-        self.agents, self._state = agents, state
-        if self._replayable:  # from where the slowest task is
-            self._read = min(state.position(name, "sensor").ordinal for name in agents)
-        else:  # a sensor cannot be asked again: it numbers on behind whatever was saved
-            self._read = max(self._read, state.last_position("sensor").ordinal)
 
     def crash(self) -> None:
         """Gone in an instant: no good-bye, no last checkpoint; what is on the disk stays."""
@@ -115,11 +132,13 @@ class Device:
         client = self._connection._client
         with contextlib.suppress(OSError, AttributeError):
             client.socket().close()  # type: ignore[union-attr]
-        lock, self._state._db._lock = self._state._db._lock, None
+        lock = self._state._db._lock
+        self._state._db._lock = None
         database = self._state._db._db
         self.agents = {}
         del self._connection, self._state, client
-        database.close()  # the system closes the files of a dead process; an open transaction is not committed
+        # The system closes the files of a dead process; an open transaction is not committed.
+        database.close()
         if lock is not None:
             os.close(lock)
         gc.collect(0)
@@ -129,7 +148,7 @@ class Device:
         if self.on:
             points.arm_objects(point, times, self._state, self._connection)
 
-    # --- living ---------------------------------------------------------------------------------------------------
+    # --- living -----------------------------------------------------------------------------------
 
     def phase(self, task: str) -> Phase | None:
         """Where it stands in a task; None while it is off."""
@@ -139,6 +158,11 @@ class Device:
     def settled(self) -> bool:
         """Whether all its reports have their receipt."""
         return self.on and all(agent.phase is Phase.SERVING for agent in self.agents.values())
+
+    @property
+    def informed(self) -> bool:
+        """Whether it has heard of all its tasks, or knows why it takes no part."""
+        return self.on and all(agent.task or agent.reason for agent in self.agents.values())
 
     def step(self, now: float) -> None:
         """A little of everything; the device may die of it."""
@@ -156,9 +180,8 @@ class Device:
             self.crash()
 
     def _note(self, task: str, payload: bytes) -> None:
-        report = decode(payload, Report)
-        assert isinstance(report, Report)
-        self.sent[task].setdefault(report.stage, set()).add(payload)
+        stage = decode(payload, Report).stage
+        self.sent[task].setdefault(stage, set()).add(payload)
 
     def _learn(self) -> None:
         while self.appetite > 0 and any(agent.wants_records for agent in self.agents.values()):
@@ -186,9 +209,10 @@ class Device:
 
     def on_acknowledged(self, tell: Callable[[], Any]) -> None:
         """Tell when the broker has acknowledged something of this device, in this life."""
-        self._connection._published = points.around(self._connection._published, "after", tell)  # type: ignore
+        told = points.around(self._connection._published, "after", tell)
+        self._connection._published = told  # type: ignore[method-assign]
         if self._connection._client is not None:
-            self._connection._client.on_publish = self._connection._published
+            self._connection._client.on_publish = told
 
     def fill_disk(self, full: bool) -> None:
         """No page more than the state has now; or as many as it likes."""

@@ -1,4 +1,4 @@
-"""What may happen to a federation; each operation draws its details from the seed, and says what it did."""
+"""What may happen to a federation; each draws its details from the seed, and says what it did."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.system.harness import points
 from tests.system.harness.one_hot import Federation
 from tests.system.harness.proxy import Proxy, Weather
 
-DAY = 86400.0
+DAY_SECONDS = 86400.0
 Operation = Callable[[World, random.Random], str]
 
 
@@ -26,7 +26,7 @@ def _task(world: World, rng: random.Random) -> Federation:
 
 
 def _victim(world: World, rng: random.Random) -> Device | None:
-    """One of those to whom the worst may happen, so that the others still are enough for an active set."""
+    """One of those to whom the worst may happen: the others are enough for an active set."""
     chosen = sorted(world.setup.victims)
     return world.devices[rng.choice(chosen)] if chosen else None
 
@@ -41,10 +41,8 @@ def _side(world: World, rng: random.Random) -> tuple[str, Proxy]:
 
 
 def _some(world: World, rng: random.Random) -> list[Device]:
-    return sorted(
-        rng.sample(world.devices, rng.randint(1, len(world.devices))),
-        key=lambda device: device.number,
-    )
+    chosen = rng.sample(world.devices, rng.randint(1, len(world.devices)))
+    return sorted(chosen, key=lambda device: device.number)
 
 
 def _names(devices: list[Device]) -> str:
@@ -53,7 +51,8 @@ def _names(devices: list[Device]) -> str:
 
 def learn(world: World, rng: random.Random) -> str:
     """Devices read a few records."""
-    chosen, count = _some(world, rng), rng.randint(1, 2)
+    chosen = _some(world, rng)
+    count = rng.randint(1, 2)
     for device in chosen:
         device.appetite += count
     return f"{count} records for {_names(chosen)}"
@@ -82,7 +81,9 @@ def boot_devices(world: World, rng: random.Random) -> str:
 
 def arm_devices(world: World, rng: random.Random) -> str:
     """A crash at a named point."""
-    chosen, point, times = _some(world, rng), rng.choice(list(points.AGENT)), rng.choice((1, 1, 2))
+    chosen = _some(world, rng)
+    point = rng.choice(list(points.AGENT))
+    times = rng.choice((1, 1, 2))
     for device in chosen:
         device.start()
         device.arm(point, times)
@@ -90,35 +91,29 @@ def arm_devices(world: World, rng: random.Random) -> str:
 
 
 def fill_disk(world: World, rng: random.Random) -> str:
-    device, full = _device(world, rng), rng.random() < 0.6
+    device = _device(world, rng)
+    full = rng.random() < 0.6
     device.fill_disk(full)
     return f"{device.name}: {'full' if full else 'room'}"
 
 
 def set_clock(world: World, rng: random.Random) -> str:
     device = _device(world, rng)
-    device.offset = rng.choice((-400 * DAY, -60.0, 0.0, 60.0, 400 * DAY))
+    device.offset = rng.choice((-400 * DAY_SECONDS, -60.0, 0.0, 60.0, 400 * DAY_SECONDS))
     return f"{device.name}: {device.offset:+.0f} s"
 
 
 def cut(world: World, rng: random.Random) -> str:
-    (name, proxy), share = _side(world, rng), rng.choice((0.3, 1.0))
+    name, proxy = _side(world, rng)
+    share = rng.choice((0.3, 1.0))
     proxy.cut(share)
     return f"{share:.0%} of the {name}"
 
 
 def weather(world: World, rng: random.Random) -> str:
     name, proxy = _side(world, rng)
-    proxy.weather = rng.choice(
-        (
-            Weather(silent=True),
-            Weather(delay=0.05),
-            Weather(throttle=7),
-            Weather(garble=0.2),
-            Weather(),
-            Weather(),
-        )
-    )
+    bad = (Weather(silent=True), Weather(delay=0.05), Weather(throttle=7), Weather(garble=0.2))
+    proxy.weather = rng.choice((*bad, Weather(), Weather()))
     return f"{name}: {proxy.weather}"
 
 
@@ -137,20 +132,24 @@ def restart_broker(world: World, rng: random.Random) -> str:
 
 
 def kill_aggregator(world: World, rng: random.Random) -> str:
-    how, place = rng.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM)), _place(world, rng)
+    how = rng.choice((signal.SIGKILL, signal.SIGKILL, signal.SIGTERM))
+    place = _place(world, rng)
     world.stop_aggregator(how, place)
     return f"{how.name}: {'all' if place is None else place}"
 
 
 def start_aggregator(world: World, rng: random.Random) -> str:
-    clock, rename = rng.choice((0.0, 0.0, -400 * DAY, 400 * DAY)), rng.choice((0, 0, 1, 2))
+    clock = rng.choice((0.0, 0.0, -400 * DAY_SECONDS, 400 * DAY_SECONDS))
+    rename = rng.choice((0, 0, 1, 2))
     world.start_aggregator(clock, place=_place(world, rng), rename=rename)
     return f"clock {clock:+.0f} s, {'another' if rename else 'the same'} name"
 
 
 def arm_aggregator(world: World, rng: random.Random) -> str:
     """A crash at a named point."""
-    point, times, place = rng.choice(points.AGGREGATOR), rng.choice((1, 1, 2)), _place(world, rng)
+    point = rng.choice(points.AGGREGATOR)
+    times = rng.choice((1, 1, 2))
+    place = _place(world, rng)
     world.stop_aggregator(place=place)
     world.start_aggregator(kill=(point, times), place=place)
     return f"{'all' if place is None else place} will crash: {point}, time {times}"
@@ -158,7 +157,8 @@ def arm_aggregator(world: World, rng: random.Random) -> str:
 
 def repeat_old_report(world: World, rng: random.Random) -> str:
     """What was sent once comes again, from a broker's memory or from somebody who listens."""
-    device, task = _device(world, rng), _task(world, rng)
+    device = _device(world, rng)
+    task = _task(world, rng)
     old = [raw for sent in device.sent[task.name].values() for raw in sorted(sent)]
     if old and world.stranger.up:
         world.stranger.publish(topic(task.name, "report", device.name), rng.choice(old))
@@ -168,10 +168,13 @@ def repeat_old_report(world: World, rng: random.Random) -> str:
 def garbage(world: World, rng: random.Random) -> str:
     """What is no report, or somebody else's, after the device's own.
 
-    Before it, the receipt of a refused stranger stops a device for good: a report that it does not know of has left
-    under its name, so its budget may be spent. The broker's access list keeps strangers out.
+    Before it, the receipt of a refused stranger stops a device for good: a report that it does not
+    know of has left under its name, so its budget may be spent. The broker's access list keeps
+    strangers out.
     """
-    device, other, task = _device(world, rng), _device(world, rng), _task(world, rng)
+    device = _device(world, rng)
+    other = _device(world, rng)
+    task = _task(world, rng)
     own = device.sent[task.name]
     foreign = [
         raw for stage, sent in other.sent[task.name].items() if stage in own for raw in sorted(sent)
@@ -183,8 +186,10 @@ def garbage(world: World, rng: random.Random) -> str:
 
 
 def withdraw(world: World, rng: random.Random) -> str:
-    """`fsir-aggregator withdraw`, from one task or from all, now and then killed before it commits."""
-    device, all_tasks, killed = _victim(world, rng), rng.random() < 0.5, rng.random() < 0.3
+    """`fsir-aggregator withdraw`, from one task or from all, at times killed before it commits."""
+    device = _victim(world, rng)
+    all_tasks = rng.random() < 0.5
+    killed = rng.random() < 0.3
     if device is None:
         return "nobody"
     tasks = world.setup.federations if all_tasks else (_task(world, rng),)
@@ -193,8 +198,12 @@ def withdraw(world: World, rng: random.Random) -> str:
 
 
 def forge_receipt(world: World, rng: random.Random) -> str:
-    """A receipt for what a device has never sent: it takes no further part in this task, and goes on with the other."""
-    device, task = _victim(world, rng), _task(world, rng)
+    """A receipt for what a device has never sent.
+
+    It takes no further part in this task, and goes on with the other.
+    """
+    device = _victim(world, rng)
+    task = _task(world, rng)
     if device is None or not world.stranger.up:
         return "nobody"
     verdicts = {rng.choice(STAGES): Verdict(rng.randbytes(32), "counted")}
@@ -204,8 +213,24 @@ def forge_receipt(world: World, rng: random.Random) -> str:
     return f"for {device.name} in {task.name}"
 
 
+# How often each happens, relative to the others.
 OPERATIONS: dict[Operation, int] = {
-    learn: 14, checkpoint: 2, crash_devices: 7, boot_devices: 7, arm_devices: 5, fill_disk: 2, set_clock: 1, cut: 3,
-    weather: 5, kill_broker: 2, restart_broker: 1, kill_aggregator: 3, start_aggregator: 3, arm_aggregator: 3,
-    repeat_old_report: 2, garbage: 1, withdraw: 4, forge_receipt: 2,
-}  # fmt: skip
+    learn: 14,
+    checkpoint: 2,
+    crash_devices: 7,
+    boot_devices: 7,
+    arm_devices: 5,
+    fill_disk: 2,
+    set_clock: 1,
+    cut: 3,
+    weather: 5,
+    kill_broker: 2,
+    restart_broker: 1,
+    kill_aggregator: 3,
+    start_aggregator: 3,
+    arm_aggregator: 3,
+    repeat_old_report: 2,
+    garbage: 1,
+    withdraw: 4,
+    forge_receipt: 2,
+}

@@ -1,4 +1,4 @@
-"""Random schedules: a federation of any kind, and what happens to it, all of it decided by a seed."""
+"""Random schedules: a federation of any kind, and what happens to it, all decided by a seed."""
 
 from __future__ import annotations
 
@@ -7,51 +7,66 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.system.faults.operations import OPERATIONS, Operation
-from tests.system.faults.world import Setup, World
+from tests.system.faults.setup import Setup
+from tests.system.faults.world import World
 from tests.system.harness.forkserver import ForkServer
 from tests.system.harness.one_hot import Federation
 
 
 def random_setup(rng: random.Random, broken: str | None = None) -> Setup:
     """A federation of any kind; one in three has a second task, as many have a second worker."""
-    devices, two = rng.randint(2, 5), rng.random() < 0.35
-    # What may happen to some devices must leave others, and enough of them for an active set; one is always safe.
+    devices = rng.randint(2, 5)
+    two = rng.random() < 0.35
+    # What may happen to some devices must leave others, and enough of them for an active set: one
+    # is always safe.
     others = rng.sample(range(devices), devices - 1)
     victims = frozenset(others[: rng.choice((0, 0, 1, 2))])
-    shy = (
-        frozenset(rng.sample(others, rng.randint(1, len(others))))
-        if two and rng.random() < 0.3
-        else frozenset()
-    )
-    replayable, mechanism = rng.random() < 0.75, "none" if rng.random() < 0.7 else "gaussian"
+    shy: frozenset[int] = frozenset()
+    if two and rng.random() < 0.3:
+        shy = frozenset(rng.sample(others, rng.randint(1, len(others))))
+    replayable = rng.random() < 0.75
+    mechanism = "none" if rng.random() < 0.7 else "gaussian"
     first = _federation(rng, devices, devices - len(victims), mechanism, replayable)
     second = None
     if two:
         quorum = devices - len(victims | shy)
-        second = replace(
-            _federation(rng, devices, quorum, mechanism, replayable), name="other", secret=bool(shy)
-        )
+        second = _federation(rng, devices, quorum, mechanism, replayable)
+        second = replace(second, name="other", secret=bool(shy))
     made = [first] if second is None else [first, second]
     shared = {"stock": sum(task.needed for task in made), "trace": any(task.votes for task in made)}
     return Setup(
-        replace(first, **shared), rng.choice(("debian", "debian", "shipped")), replayable, broken,
-        second=None if second is None else replace(second, **shared), workers=2 if rng.random() < 0.35 else 1,
-        victims=victims, shy=shy, debounce=rng.choice((None, 0.05)),
-    )  # fmt: skip
+        federation=replace(first, **shared),
+        broker=rng.choice(("debian", "debian", "shipped")),
+        replayable=replayable,
+        broken=broken,
+        second=None if second is None else replace(second, **shared),
+        workers=2 if rng.random() < 0.35 else 1,
+        victims=victims,
+        shy=shy,
+        debounce=rng.choice((None, 0.05)),
+    )
 
 
 def _federation(
     rng: random.Random, devices: int, quorum: int, mechanism: str, replayable: bool
 ) -> Federation:
-    records, screening = rng.randint(1, 6), rng.choice(("", "", "same", "fresh"))
-    # Devices that have seen one class alone, or whose votes are all noise, have nothing to vote for.
+    records = rng.randint(1, 6)
+    screening = rng.choice(("", "", "same", "fresh"))
+    # Devices with one class alone, or whose votes are all noise, have nothing to vote for.
     able = screening and mechanism == "none" and replayable and records > 1
     votes = bool(able) and rng.random() < 0.5
     trimmed = not votes and rng.random() < 0.3
     return Federation(
-        devices, records, records, screening, mechanism, rng.choice((0.0, 0.0, 0.2)), votes=votes, trimmed=trimmed,
+        devices=devices,
+        stock=records,
+        records=records,
+        screening=screening,
+        mechanism=mechanism,
+        max_delay=rng.choice((0.0, 0.0, 0.2)),
+        votes=votes,
+        trimmed=trimmed,
         quorum=quorum,
-    )  # fmt: skip
+    )
 
 
 @dataclass(frozen=True)
@@ -69,13 +84,10 @@ def schedule(seed: int) -> Schedule:
     rng = random.Random(seed)
     setup = random_setup(rng)
     habits = tuple(rng.choice((0, 1, 2)) for _ in range(setup.federation.devices))
-    calm, count = rng.random() < 0.7, rng.randint(6, 20)
-    return Schedule(
-        setup,
-        habits,
-        calm,
-        tuple(rng.choices(list(OPERATIONS), list(OPERATIONS.values()), k=count)),
-    )
+    calm = rng.random() < 0.7
+    count = rng.randint(6, 20)
+    operations = rng.choices(list(OPERATIONS), list(OPERATIONS.values()), k=count)
+    return Schedule(setup, habits, calm, tuple(operations))
 
 
 def run_schedule(seed: int, directory: Path, server: ForkServer) -> tuple[list[str], list[str]]:
@@ -89,7 +101,8 @@ def run_schedule(seed: int, directory: Path, server: ForkServer) -> tuple[list[s
         if plan.calm:
             world.wait_for_task()
         for number, operation in enumerate(plan.operations):
-            # Each has a generator of its own: how much one draws depends on what it finds, and must not move the next.
+            # Each has a generator of its own: how much one draws depends on what it meets, and
+            # must not move the next.
             rng = random.Random(f"{seed}-{number}")
             log.append(f"{operation.__name__}: {operation(world, rng)}")
             world.turn(rng.choice((0.0, 0.02, 0.05, 0.1)))

@@ -1,4 +1,4 @@
-"""The harness sees what it is for: each safeguard, broken on purpose, is found out; and unbroken, nothing is.
+"""The harness sees what it is for: each safeguard, broken on purpose, is found out; else nothing.
 
 Every test runs the same short schedule twice.
 """
@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
 
-import tests.system.faults.world
-from tests.system.faults.world import Setup, World
+from tests.system.faults import world as federation_world
+from tests.system.faults.setup import Setup
+from tests.system.faults.world import World
 from tests.system.harness import points, safeguards
 from tests.system.harness.one_hot import Federation
 
@@ -68,7 +69,7 @@ def crash_before_the_receipt(world: World) -> None:
 
 
 def crash_between_two_tasks(world: World) -> None:
-    """Both tasks have saved; then one reports, with its position, and the device ends before the other saves again."""
+    """Both tasks have saved; one reports, with its position; the device ends before the other."""
     device = world.devices[0]
     device.appetite = 1
     world.turn(0.1)
@@ -80,11 +81,10 @@ def crash_between_two_tasks(world: World) -> None:
 
 
 def one_after_the_other(world: World) -> None:
-    """The devices report in turn, so that the broker deals their reports out to both workers in turn."""
+    """The devices report in turn, so that the broker deals their reports out to both workers."""
+    log = world.directory / "aggregator.log"
     deadline = time.monotonic() + 60
-    while (world.directory / "aggregator.log").read_text().count(
-        "connected with"
-    ) < world.setup.workers:
+    while log.read_text().count("connected with") < world.setup.workers:
         assert time.monotonic() < deadline, "not all workers have connected"
         world.turn(0.05)
     for device in world.devices:
@@ -102,30 +102,47 @@ def withdrawn_before_its_report(world: World) -> None:
     world.turn(0.6)
 
 
-PLAIN = Setup(Federation(3, 4, 4))
-TWO = Setup(Federation(2, 8, 2), second=Federation(2, 8, 4, name="other"))
-CASES: dict[str, tuple[Callable[[World], None], Setup, str]] = {
-    "no dedupe": (lost_receipts, PLAIN, "is 2, not 1"),
-    "answer before commit": (crash_after_the_answer, PLAIN, "was not counted"),
-    "fresh noise on retry": (
-        crash_before_the_receipt, Setup(Federation(3, 4, 4, mechanism="gaussian")), "different final reports",
+PLAIN = Setup(federation=Federation(devices=3, stock=4, records=4))
+NOISY = Setup(federation=Federation(devices=3, stock=4, records=4, mechanism="gaussian"))
+TWO_WORKERS = Setup(federation=Federation(devices=6, stock=1, records=1), workers=2)
+TWO_TASKS = Setup(
+    federation=Federation(devices=2, stock=8, records=2),
+    second=Federation(devices=2, stock=8, records=4, name="other"),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What happens to which federation, and how the books show that the safeguard was broken."""
+
+    schedule: Callable[[World], None]
+    setup: Setup
+    sign: str
+
+
+CASES = {
+    "no dedupe": Case(lost_receipts, PLAIN, "is 2, not 1"),
+    "answer before commit": Case(crash_after_the_answer, PLAIN, "was not counted"),
+    "fresh noise on retry": Case(crash_before_the_receipt, NOISY, "different final reports"),
+    "position not committed": Case(crash_after_a_checkpoint, PLAIN, "is 2, not 1"),
+    "one position for all tasks": Case(
+        crash_between_two_tasks, TWO_TASKS, "about 4 records from an interval of 5"
     ),
-    "position not committed": (crash_after_a_checkpoint, PLAIN, "is 2, not 1"),
-    "one position for all tasks": (crash_between_two_tasks, TWO, "about 4 records from an interval of 5"),
-    "totals in memory": (one_after_the_other, Setup(Federation(6, 1, 1), workers=2), "is 0, not 1"),
-    "withdrawn devices not barred": (
-        withdrawn_before_its_report, replace(PLAIN, victims=frozenset({0})), "its final report is still there",
+    "totals in memory": Case(one_after_the_other, TWO_WORKERS, "is 0, not 1"),
+    "withdrawn devices not barred": Case(
+        withdrawn_before_its_report,
+        replace(PLAIN, victims=frozenset({0})),
+        "its final report is still there",
     ),
-}  # fmt: skip
+}
 
 
 def outcome(name: str, broken: bool, tmp_path, forkserver) -> list[str]:
-    schedule, setup, _ = CASES[name]
     on_aggregator = name if broken and name in ON_THE_AGGREGATOR else None
-    world = World(replace(setup, broken=on_aggregator), tmp_path, forkserver, 1)
+    world = World(replace(CASES[name].setup, broken=on_aggregator), tmp_path, forkserver, 1)
     try:
         world.wait_for_task()
-        schedule(world)
+        CASES[name].schedule(world)
         return world.finish()
     finally:
         world.close()
@@ -133,16 +150,17 @@ def outcome(name: str, broken: bool, tmp_path, forkserver) -> list[str]:
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_broken_safeguard_is_found_out(name, tmp_path, forkserver, monkeypatch):
-    monkeypatch.setattr(
-        tests.system.faults.world, "PATIENCE", 4.0
-    )  # a broken federation need not come to rest
+    # A broken federation need not come to rest.
+    monkeypatch.setattr(federation_world, "PATIENCE_SECONDS", 4.0)
     if name not in ON_THE_AGGREGATOR:
         safeguards.BROKEN[name](monkeypatch.setattr)
-    # A kill may come before the broken step did its harm, on a busy machine: then the same schedule is tried again.
+    # A kill may come before the broken step did its harm, on a busy machine: then the same schedule
+    # is tried again.
     for attempt in range(ATTEMPTS):
         directory = tmp_path / str(attempt)
         directory.mkdir()
-        if any(CASES[name][2] in line for line in outcome(name, True, directory, forkserver)):
+        wrong = outcome(name, True, directory, forkserver)
+        if any(CASES[name].sign in line for line in wrong):
             return
     pytest.fail(f"{name}: broken, and not found out in {ATTEMPTS} runs")
 

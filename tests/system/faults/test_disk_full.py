@@ -1,7 +1,8 @@
-"""Full disks: the device says so, spends nothing and goes on when there is room; the aggregator acknowledges nothing.
+"""Full disks: the device says so, spends nothing and goes on when there is room.
 
-The limit is on the size of files (RLIMIT_FSIZE), set on the running process from outside, as somebody would who fills
-the disk, and lifted as somebody who makes room.
+The aggregator acknowledges nothing. The limit is on the size of files (RLIMIT_FSIZE), set on the
+running process from outside, as somebody would who fills the disk, and lifted as somebody who makes
+room.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ import pytest
 
 from edge_agent.state.state import State
 from fsir.toml import to_toml
-from tests.system.faults.world import Setup, World
+from tests.system.faults.setup import Setup
+from tests.system.faults.world import World
 from tests.system.harness.brokers import Mosquitto
 from tests.system.harness.forkserver import Child
 from tests.system.harness.one_hot import Federation
@@ -47,11 +49,17 @@ def write_source(path: Path, federation: Federation, first: int, stop: int) -> N
 
 def start_agent(forkserver, federation: Federation, url: str, directory: Path) -> Child:
     (directory / "policy.toml").write_text('epsilon = 1000.0\nunproven = ["none"]\n')
-    arguments = [
-        "run", "--broker", url, "--task", "one-hot", "--device", "device-0", "--source",
-        f"jsonl:{directory / 'source.jsonl'}", "--follow", "--state", str(directory / "state"), "--policy",
-        str(directory / "policy.toml"), "--output", str(directory / "served"), "--save-every", "0.1", "--once",
-    ]  # fmt: skip
+    options = {
+        "--broker": url,
+        "--task": "one-hot",
+        "--device": "device-0",
+        "--source": f"jsonl:{directory / 'source.jsonl'}",
+        "--state": str(directory / "state"),
+        "--policy": str(directory / "policy.toml"),
+        "--output": str(directory / "served"),
+        "--save-every": "0.1",
+    }
+    arguments = ["run", "--follow", "--once", *(part for pair in options.items() for part in pair)]
     return forkserver.start("agent", directory / "agent.log", arguments=arguments)
 
 
@@ -60,14 +68,17 @@ def books(directory: Path) -> State:
 
 
 def test_a_device_with_a_full_disk_says_so_spends_nothing_and_goes_on(tmp_path, forkserver):
-    federation = Federation(1, 60, 60)
+    federation = Federation(devices=1, stock=60, records=60)
     (tmp_path / "task.toml").write_text(to_toml(federation.task().table()))
     with Mosquitto("debian") as broker:
         broker.start("mosquitto")
         server = forkserver.start(
-            "serve", tmp_path / "aggregator.log", task=[str(tmp_path / "task.toml")], url=broker.url,
+            "serve",
+            tmp_path / "aggregator.log",
+            task=[str(tmp_path / "task.toml")],
+            url=broker.url,
             store=str(tmp_path / "store.db"),
-        )  # fmt: skip
+        )
         write_source(tmp_path / "source.jsonl", federation, 0, 10)
         agent = start_agent(forkserver, federation, broker.url, tmp_path)
         until(lambda: "first record learned" in agent.said(), "the agent does not start")
@@ -101,11 +112,11 @@ def _saved(directory: Path) -> int:
 def test_an_aggregator_with_a_full_disk_acknowledges_nothing_and_counts_all_in_the_end(
     end, tmp_path, forkserver
 ):
-    world = World(Setup(Federation(5, 2, 2)), tmp_path, forkserver, 1)
+    setup = Setup(federation=Federation(devices=5, stock=2, records=2))
+    world = World(setup, tmp_path, forkserver, 1)
     try:
         world.wait_for_task()
         child = world.aggregator
-        assert child is not None
         limit(child, 1024)
         for device in world.devices:
             device.appetite = 2

@@ -1,6 +1,7 @@
 """Random faults, from a seed: whatever crashes in between, every report counts exactly once.
 
-The number in a test's name is the seed of its schedule: `pytest tests/system/faults/test_faults.py -k '[17]'` runs it again.
+The number in a test's name is the seed of its schedule, and runs it again:
+`pytest tests/system/faults/test_faults.py -k '[17]'`.
 """
 
 from __future__ import annotations
@@ -14,12 +15,14 @@ from edge_agent.exchange import gate
 from edge_agent.mqtt import connection
 from tests.system.faults.operations import forge_receipt, kill_aggregator, withdraw
 from tests.system.faults.schedules import Schedule, run_schedule, schedule
-from tests.system.faults.world import Setup, World
+from tests.system.faults.setup import Setup
+from tests.system.faults.world import World
 from tests.system.harness.one_hot import Federation
 from tests.system.harness.proxy import Weather
 
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("short_delays")]
-QUICK, ALL = 25, 500
+QUICK = 25
+ALL = 500
 SEEDS = [*range(QUICK), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(QUICK, ALL))]
 
 
@@ -56,8 +59,9 @@ def test_the_schedules_are_of_every_kind(kind):
 def test_acknowledged_messages_that_the_broker_loses_are_counted_in_the_end(
     kind, tmp_path, forkserver
 ):
-    """The broker has a queue for the aggregator, acknowledges every report, and is killed before it saves."""
-    world = World(Setup(Federation(8, 2, 2), kind), tmp_path, forkserver, 1)
+    """The broker queues for the aggregator, acknowledges every report, and is killed unsaved."""
+    federation = Federation(devices=8, stock=2, records=2)
+    world = World(Setup(federation=federation, broker=kind), tmp_path, forkserver, 1)
     try:
         world.wait_for_task()
         world.stop_aggregator()
@@ -77,9 +81,8 @@ def test_acknowledged_messages_that_the_broker_loses_are_counted_in_the_end(
         world.broker.restart()
         world.start_aggregator()
         time.sleep(0.5)
-        assert world.counted() == 0, (
-            "the broker has kept what it was killed with: this test tests nothing"
-        )
+        kept = "the broker has kept what it was killed with: this test tests nothing"
+        assert world.counted() == 0, kept
         assert world.finish() == []
         assert world.counted() == len(world.devices)
     finally:
@@ -88,7 +91,10 @@ def test_acknowledged_messages_that_the_broker_loses_are_counted_in_the_end(
 
 def test_a_queue_that_overflows_in_silence_loses_nothing(tmp_path, forkserver):
     """mosquitto tells publishers that all is well while it drops what exceeds its queue."""
-    setup = Setup(Federation(6, 1, 1), more=("max_queued_messages 2", "max_inflight_messages 1"))
+    setup = Setup(
+        federation=Federation(devices=6, stock=1, records=1),
+        more=("max_queued_messages 2", "max_inflight_messages 1"),
+    )
     world = World(setup, tmp_path, forkserver, 1)
     try:
         world.wait_for_task()
@@ -106,13 +112,15 @@ def test_a_queue_that_overflows_in_silence_loses_nothing(tmp_path, forkserver):
 def test_a_card_that_was_restored_behind_its_report_gets_no_second_one_out(
     throttle, tmp_path, forkserver, monkeypatch
 ):
-    """A state directory from before the report, put back after it: the receipt on the broker gives it away.
+    """A state directory from before the report, put back after it: the receipt gives it away.
 
-    On a link of two bytes at a time it comes long after the subscription was confirmed, and still before the task.
+    On a link of two bytes at a time the receipt comes from the broker long after the subscription
+    was confirmed, and still before the task.
     """
     for module, name in ((gate, "UNHEARD"), (connection, "WELCOME"), (connection, "KEEPALIVE")):
         monkeypatch.setattr(module, name, 60)
-    world = World(Setup(Federation(2, 2, 2, mechanism="gaussian")), tmp_path, forkserver, 1)
+    federation = Federation(devices=2, stock=2, records=2, mechanism="gaussian")
+    world = World(Setup(federation=federation), tmp_path, forkserver, 1)
     try:
         world.wait_for_task()
         device = world.devices[0]
@@ -120,9 +128,10 @@ def test_a_card_that_was_restored_behind_its_report_gets_no_second_one_out(
         world.turn(0.1)
         device.checkpoint()
         device.crash()
-        saved = (tmp_path / device.name / "agent.sqlite").read_bytes()
+        card = tmp_path / device.name / "agent.sqlite"
+        saved = card.read_bytes()
         assert world.finish() == []
-        (tmp_path / device.name / "agent.sqlite").write_bytes(saved)
+        card.write_bytes(saved)
         before = {stage: set(sent) for stage, sent in device.sent["one-hot"].items()}
         world.near.weather = Weather(throttle=throttle)
         device.start()

@@ -1,12 +1,13 @@
-"""The aggregator's processes over one store: one, or several behind a shared subscription; and who is withdrawn."""
+"""The aggregator's processes over one store, one or several; and who is withdrawn from it."""
 
 from __future__ import annotations
 
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from aggregator.store.base import StoreError
+from aggregator.store.base import StoreError, TaskRow
 from aggregator.store.sqlite import SqliteStore
 from fsir.privacy.plan import FINAL
 from fsir.wire.decode import decode
@@ -15,20 +16,21 @@ from tests.system.harness.forkserver import Child, ForkServer
 
 NAMES = ("worker-a", "worker-b", "worker-c", "worker-d")
 _NOT_YET = ("no such file", "does not hold it")  # the aggregator has not come to write its store
-_ENDINGS = (
-    None,
-    0,
-    -signal.SIGKILL,
-    -signal.SIGTERM,
-)  # the last: before it has come to listen to signals
-_SECONDS = 60.0
+# The last: before it has come to listen to signals.
+_ENDINGS = (None, 0, -signal.SIGKILL, -signal.SIGTERM)
+_WITHDRAWAL_SECONDS = 60.0
 
 
 class Workers:
-    """As many aggregators as there are places; whoever starts takes a free place, under the old name or another."""
+    """As many aggregators as there are places, behind a shared subscription if there are several.
+
+    Whoever starts takes a free place, under the old name or another.
+    """
 
     def __init__(self, server: ForkServer, directory: Path, places: int, **options: Any) -> None:
-        self._server, self.directory, self._options = server, directory, options
+        self._server = server
+        self.directory = directory
+        self._options = options
         self.store = directory / "store.db"
         self._places: list[Child | None] = [None] * places
         self._names = list(NAMES[:places])
@@ -40,8 +42,9 @@ class Workers:
     @property
     def aggregator(self) -> Child:
         """The first one."""
-        assert self._places[0] is not None
-        return self._places[0]
+        child = self._places[0]
+        assert child is not None, "nobody has started an aggregator"
+        return child
 
     def _runs(self, place: int) -> bool:
         child = self._places[place]
@@ -55,7 +58,7 @@ class Workers:
         *,
         rename: int = 0,
     ) -> None:
-        """Start what does not run; under the same names or, so much further down the list, under others."""
+        """Start what does not run: under the same names or, if `rename` is above 0, others."""
         for k in range(len(self._places)) if place is None else (place,):
             if self._runs(k):
                 continue
@@ -66,9 +69,15 @@ class Workers:
                 self._names[k] = free[rename % len(free)]
             share = "workers" if len(self._places) > 1 else None
             self._places[k] = self._server.start(
-                "serve", self.directory / "aggregator.log", store=str(self.store), clock=clock, kill=kill,
-                worker=self._names[k], share=share, **self._options,
-            )  # fmt: skip
+                "serve",
+                self.directory / "aggregator.log",
+                store=str(self.store),
+                clock=clock,
+                kill=kill,
+                worker=self._names[k],
+                share=share,
+                **self._options,
+            )
 
     def stop_aggregator(
         self, how: signal.Signals = signal.SIGKILL, place: int | None = None
@@ -88,14 +97,14 @@ class Workers:
             *(f"an aggregator has ended with {code}: {log.read_text()[-2000:]}" for code in codes),
         ]
 
-    # --- devices that are taken out again ---------------------------------------------------------------------------
+    # --- devices that are taken out again ---------------------------------------------------------
 
     def withdraw(self, task: str, device: str, kill: tuple[str, int] | None = None) -> str:
         """`fsir-aggregator withdraw`; may be killed, and is then repeated later."""
         arguments = ["withdraw", device, "--store", f"sqlite:{self.store}", "--task", task]
         log = self.directory / f"withdraw-{len(list(self.directory.glob('withdraw-*')))}.log"
         child = self._server.start("command", log, arguments=arguments, kill=kill)
-        code = child.wait(_SECONDS)
+        code = child.wait(_WITHDRAWAL_SECONDS)
         self._owed.discard((task, device))
         if code == 0:
             self.withdrawn.add((task, device))
@@ -130,10 +139,10 @@ class Workers:
             if report_id(raw) not in refused
         ]
 
-    # --- what they publish ------------------------------------------------------------------------------------------
+    # --- what they publish ------------------------------------------------------------------------
 
     def unpublished(self, seen: dict[str, bytes]) -> list[str]:
-        """What is not published as it should be: the latest of the store, from all who are counted."""
+        """What is not published as it should be: the store's latest, from all who are counted."""
         if self._owed:
             return [
                 f"{device} is not withdrawn from {task} yet" for task, device in sorted(self._owed)
@@ -143,22 +152,22 @@ class Workers:
         except StoreError as error:
             return [str(error)]
         try:
-            found = []
-            for task in store.tasks():
-                if self._options.get("debounce") is not None and not _up_to_date(store, task.key):
-                    found.append(f"{task.name}: the subspace is not from all who are counted")
-                for kind in ("active", "subspace"):
-                    row = store.published(task.key, kind)
-                    if seen.get(topic(task.name, kind), b"") != (b"" if row is None else row.body):
-                        found.append(f"{task.name}: the broker has another {kind} than the store")
-            return found
+            return [line for task in store.tasks() for line in self._outdated(store, task, seen)]
         finally:
             store.close()
 
+    def _outdated(self, store: SqliteStore, task: TaskRow, seen: dict[str, bytes]) -> Iterator[str]:
+        if self._options.get("debounce") is not None and not _up_to_date(store, task.key):
+            yield f"{task.name}: the subspace is not from all who are counted"
+        for kind in ("active", "subspace"):
+            row = store.published(task.key, kind)
+            if seen.get(topic(task.name, kind), b"") != (b"" if row is None else row.body):
+                yield f"{task.name}: the broker has another {kind} than the store"
+
 
 def _up_to_date(store: SqliteStore, key: int) -> bool:
-    totals, shown = store.totals(key, FINAL), store.published(key, "subspace")
+    totals = store.totals(key, FINAL)
+    shown = store.published(key, "subspace")
     if shown is None or shown.change != totals.change:
         return totals.change == 0  # nobody has reported
-    message = decode(shown.body, Subspace)
-    return isinstance(message, Subspace) and message.devices == totals.devices
+    return decode(shown.body, Subspace).devices == totals.devices

@@ -1,10 +1,9 @@
-"""A federation that a schedule of operations and faults happens to, and the books that must balance afterwards."""
+"""A federation that operations and faults happen to, and books that must balance afterwards."""
 
 from __future__ import annotations
 
 import random
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 from paho.mqtt.client import MQTTMessage
@@ -15,6 +14,7 @@ from fsir.net.broker import Broker
 from fsir.toml import to_toml
 from fsir.wire.messages import topic
 from tests.system.faults.device import SHORT, Device
+from tests.system.faults.setup import Setup
 from tests.system.faults.workers import Workers
 from tests.system.harness.books import Account, audit, counted
 from tests.system.harness.brokers import Mosquitto
@@ -22,29 +22,8 @@ from tests.system.harness.forkserver import ForkServer
 from tests.system.harness.one_hot import POLICY, SHY, Federation
 from tests.system.harness.proxy import Proxy, Weather
 
-PATIENCE = 60.0  # seconds for everything to come to rest once nothing is broken any more ...
-ARRIVAL = 60.0  # ... and for the task to reach all devices, before anything is
-
-
-@dataclass(frozen=True)
-class Setup:
-    """What a schedule starts from."""
-
-    federation: Federation
-    broker: str = "debian"
-    replayable: bool = True
-    broken: str | None = None  # a safeguard of the aggregator that is out of order
-    more: tuple[str, ...] = ()  # lines of the broker's configuration
-    second: Federation | None = None  # another task of the same devices
-    workers: int = 1
-    victims: frozenset[int] = frozenset()  # devices that may be withdrawn or stopped
-    shy: frozenset[int] = frozenset()  # devices whose owners refuse the second task
-    debounce: float | None = None  # seconds between two estimates; None: no estimates
-
-    @property
-    def federations(self) -> tuple[Federation, ...]:
-        """All of them."""
-        return (self.federation,) if self.second is None else (self.federation, self.second)
+PATIENCE_SECONDS = 60.0  # for everything to come to rest once nothing is broken any more ...
+ARRIVAL_SECONDS = 60.0  # ... and for the task to reach all devices, before anything is
 
 
 class World(Workers):
@@ -55,31 +34,38 @@ class World(Workers):
         self.rng = random.Random(seed)
         self.broker = Mosquitto(setup.broker, setup.more)
         self.broker.start("mosquitto")
-        self.near, self.far = (
-            Proxy(self.broker.port, random.Random(f"{seed}-{side}")) for side in ("near", "far")
-        )
+        self.near = Proxy(self.broker.port, random.Random(f"{seed}-near"))
+        self.far = Proxy(self.broker.port, random.Random(f"{seed}-far"))
         for task in setup.federations:
             (directory / f"{task.name}.toml").write_text(to_toml(task.task().table()))
         tasks = [str(directory / f"{task.name}.toml") for task in setup.federations]
-        super().__init__(
-            server, directory, setup.workers, task=tasks, url=self.far.url, broken=setup.broken,
-            debounce=setup.debounce,
-        )  # fmt: skip
+        options = {"broken": setup.broken, "debounce": setup.debounce}
+        super().__init__(server, directory, setup.workers, task=tasks, url=self.far.url, **options)
         self.start_aggregator()
-        self.devices = [
-            Device(k, setup.federations, self.near.url, directory, replayable=setup.replayable,
-                   policy=SHY if k in setup.shy else POLICY)
-            for k in range(setup.federation.devices)
-        ]  # fmt: skip
-        self.forged: set[tuple[str, str]] = (
-            set()
-        )  # tasks and devices with a receipt for what was never sent
+        self.devices = [self._device(number) for number in range(setup.federation.devices)]
+        # Tasks and devices with a receipt for what was never sent.
+        self.forged: set[tuple[str, str]] = set()
         self.seen: dict[str, bytes] = {}  # what the broker has for everybody, by topic
-        # Whoever gets at old messages, writes what is none, and sees what everybody sees: straight to the broker.
+        self.stranger = self._stranger()
+
+    def _device(self, number: int) -> Device:
+        return Device(
+            number,
+            self.setup.federations,
+            self.near.url,
+            self.directory,
+            replayable=self.setup.replayable,
+            policy=SHY if number in self.setup.shy else POLICY,
+        )
+
+    def _stranger(self) -> Connection:
+        """Whoever gets at old messages, writes what is none, and sees what everybody sees."""
         topics = [
-            topic(task.name, kind) for task in setup.federations for kind in ("active", "subspace")
+            topic(task.name, kind)
+            for task in self.setup.federations
+            for kind in ("active", "subspace")
         ]
-        self.stranger = Connection(
+        return Connection(
             Broker.parse(self.broker.url),
             "stranger",
             topics,
@@ -101,7 +87,7 @@ class World(Workers):
     def _see(self, message: MQTTMessage) -> None:
         self.seen[message.topic] = bytes(message.payload)
 
-    # --- time passes ----------------------------------------------------------------------------------------------
+    # --- time passes ------------------------------------------------------------------------------
 
     def turn(self, seconds: float) -> None:
         """Let everybody live for a while."""
@@ -119,19 +105,17 @@ class World(Workers):
 
     def wait_for_task(self) -> None:
         """Until every device knows what it is about."""
-        deadline = time.monotonic() + ARRIVAL
-        while not all(
-            device.on and all(a.task or a.reason for a in device.agents.values())
-            for device in self.devices
-        ):
+        deadline = time.monotonic() + ARRIVAL_SECONDS
+        while not all(device.informed for device in self.devices):
             assert time.monotonic() < deadline, "the task did not arrive"
             self.turn(0.01)
 
-    # --- the end --------------------------------------------------------------------------------------------------
+    # --- the end ----------------------------------------------------------------------------------
 
     def heal(self) -> None:
         """Nothing is broken any more, and every device is on."""
-        self.near.weather, self.far.weather = Weather(), Weather()
+        self.near.weather = Weather()
+        self.far.weather = Weather()
         if self.broker.pid is None:
             self.broker.restart()
         self.start_aggregator()
@@ -143,8 +127,8 @@ class World(Workers):
     def finish(self) -> list[str]:
         """Heal, wait until all is quiet, and check the books; what is wrong, in words."""
         self.heal()
-        deadline = time.monotonic() + PATIENCE
-        while late := self._unsettled():
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while late := self._restless():
             if time.monotonic() > deadline:
                 return late + self.accidents() + self.audit()
             self.heal()
@@ -153,18 +137,18 @@ class World(Workers):
         self.stop_aggregator()
         return self.accidents() + self.audit()
 
-    def _unsettled(self) -> list[str]:
+    def _restless(self) -> list[str]:
         """Who is not where it should end; and aggregators that have something left to say."""
-        found = [
+        stuck = [
             f"{device.name} is stuck in {task.name}: {_phase(device, task.name)}"
             for device in self.devices
             for task in self.setup.federations
-            if not self._settled(device, task)
+            if not self._at_rest(device, task)
         ]
-        return found or self._again() or self.unpublished(self.seen)
+        return stuck or self._again() or self.unpublished(self.seen)
 
     def _again(self) -> list[str]:
-        """A broker delivers once more what withdrawn devices have sent, as often as it takes to be answered."""
+        """A broker delivers again what withdrawn devices have sent, until it is answered."""
         sent = {
             (task, device.name): [raw for raws in stages.values() for raw in sorted(raws)]
             for device in self.devices
@@ -177,7 +161,7 @@ class World(Workers):
             f"{device} is withdrawn from {task}, and gets no answer" for task, device, _ in waiting
         ]
 
-    def _settled(self, device: Device, task: Federation) -> bool:
+    def _at_rest(self, device: Device, task: Federation) -> bool:
         if not device.on:
             return False
         agent = device.agents[task.name]
@@ -189,7 +173,7 @@ class World(Workers):
         return task.secret and device.number in self.setup.shy
 
     def _stopped(self, device: Device, task: Federation) -> bool:
-        """Whether something has stopped a device that was forced upon it: not every stop is a fault."""
+        """Whether what was forced upon a device has stopped it: not every stop is a fault."""
         reason = device.agents[task.name].reason
         return (task.name, device.name) in self.forged and "did not make" in reason
 
@@ -199,24 +183,28 @@ class World(Workers):
 
     def audit(self) -> list[str]:
         """Whether the books balance; all devices die for it."""
-        found = []
-        stopped = {
-            (t.name, d.name)
-            for t in self.setup.federations
-            for d in self.devices
-            if self._stopped(d, t)
+        accounts = {
+            task: [self._account(device, task) for device in self.devices]
+            for task in self.setup.federations
         }
         for device in self.devices:
             device.crash()
-        for task in self.setup.federations:
-            accounts = [
-                Account(d.number, d.name, self.directory / d.name, d.sent[task.name],
-                        withdrawn=(task.name, d.name) in self.withdrawn, stopped=(task.name, d.name) in stopped,
-                        refuses=self._refuses(d, task))
-                for d in self.devices
-            ]  # fmt: skip
-            found += audit(task, self.store, accounts, replayable=self.setup.replayable)
-        return found
+        return [
+            line
+            for task in self.setup.federations
+            for line in audit(task, self.store, accounts[task], replayable=self.setup.replayable)
+        ]
+
+    def _account(self, device: Device, task: Federation) -> Account:
+        return Account(
+            number=device.number,
+            name=device.name,
+            state=self.directory / device.name,
+            sent=device.sent[task.name],
+            withdrawn=(task.name, device.name) in self.withdrawn,
+            stopped=self._stopped(device, task),
+            refuses=self._refuses(device, task),
+        )
 
 
 def _phase(device: Device, task: str) -> str:

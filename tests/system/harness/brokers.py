@@ -1,4 +1,4 @@
-"""mosquitto as others configure it: Debian's defaults, and the limits of our shipped configuration."""
+"""mosquitto as others configure it: Debian's defaults, and the limits that we ship."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from pathlib import Path
 from sim_devices.network.broker import Broker, find_mosquitto
 
 SHIPPED = Path(__file__).resolve().parents[3] / "deploy" / "mosquitto" / "mosquitto.conf"
-# What Debian's file says beside the listener: memory on, and every limit as mosquitto has it (1000 queued messages,
-# 20 in flight, a save every 1800 seconds).
+# What Debian's file says beside the listener: memory on, and every limit as mosquitto has it (1000
+# queued messages, 20 in flight, a save every 1800 seconds).
 _DEBIAN = ("persistence true",)
+_LOGGING = ("log_dest stderr", "log_type error", "log_type warning")
 # Of ours all but who gets in: accounts and certificates are tested where they are made.
 _LIMITS = (
     "persistence ",
@@ -44,24 +45,15 @@ class Mosquitto(Broker):
 
     def _command(self, directory: Path) -> list[str]:
         user = pwd.getpwuid(os.getuid()).pw_name
-        lines = [
-            f"listener {self._port} 127.0.0.1",
-            "allow_anonymous true",
-            f"user {user}",
-            *self._settings,
-        ]
-        lines += [
-            f"persistence_location {directory}/",
-            "log_dest stderr",
-            "log_type error",
-            "log_type warning",
-        ]
-        (directory / "mosquitto.conf").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        return [find_mosquitto() or "mosquitto", "-c", str(directory / "mosquitto.conf")]
+        lines = [f"listener {self._port} 127.0.0.1", "allow_anonymous true", f"user {user}"]
+        lines += self._settings
+        lines += [f"persistence_location {directory}/", *_LOGGING]
+        settings_file = directory / "mosquitto.conf"
+        settings_file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+        return [find_mosquitto() or "mosquitto", "-c", str(settings_file)]
 
     @property
     def saved(self) -> bool:
         """Whether it has ever written its memory to the disk."""
-        return (
-            self._directory is not None and (Path(self._directory.name) / "mosquitto.db").exists()
-        )
+        memory = self._directory and Path(self._directory.name) / "mosquitto.db"
+        return bool(memory) and memory.exists()

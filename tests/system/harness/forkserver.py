@@ -1,7 +1,8 @@
-"""Starts processes of the product in milliseconds: a server that has imported everything once, and forks.
+"""Starts processes of the product in milliseconds: a server that has imported all, and forks.
 
-A child is a process of its own: it is ended by `kill -9` at any moment, has its own limits, and leaves behind only what
-is on the disk. The server reads one JSON object per line and answers each with one.
+A child is a process of its own: it is ended by `kill -9` at any time, has its own limits, and
+leaves behind only what is on the disk. The server reads one JSON object per line and answers each
+with one.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ class Child:
     """A process that the server has forked."""
 
     def __init__(self, server: ForkServer, pid: int, log: Path) -> None:
-        self._server, self.pid, self._log = server, pid, log
+        self._server = server
+        self.pid = pid
+        self._log = log
         self.status: int | None = None
 
     def poll(self) -> int | None:
@@ -34,13 +37,11 @@ class Child:
     def wait(self, seconds: float) -> int:
         """Its exit status, which must come within so many seconds."""
         deadline = time.monotonic() + seconds
-        while self.poll() is None:
-            assert time.monotonic() < deadline, (
-                f"still running after {seconds} s; it said:\n{self.said()[-3000:]}"
-            )
+        while (status := self.poll()) is None:
+            words = f"still running after {seconds} s; it said:\n{self.said()[-3000:]}"
+            assert time.monotonic() < deadline, words
             time.sleep(0.01)
-        assert self.status is not None
-        return self.status
+        return status
 
     def kill(self, how: signal.Signals = signal.SIGKILL) -> None:
         """End it, and wait until it is gone."""
@@ -59,16 +60,19 @@ class ForkServer:
     def __init__(self) -> None:
         environment = os.environ | {"OPENBLAS_NUM_THREADS": "1", "PYTHONPATH": str(ROOT)}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.system.harness.forkserver"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT,
-            env=environment, start_new_session=True,
-        )  # fmt: skip
+            [sys.executable, "-m", "tests.system.harness.forkserver"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            cwd=ROOT,
+            env=environment,
+            start_new_session=True,
+        )
         self.ask({"poll": 0})  # ready
 
     def start(self, program: str, log: Path, **options: Any) -> Child:
-        """Run a function of `tests.system.harness.programs` in a new process; both outputs go to `log`."""
-        return Child(
-            self, int(self.ask({"run": program, "log": str(log), "options": options})), log
-        )
+        """Run a function of `harness.programs` in a new process; both outputs go to `log`."""
+        pid = self.ask({"run": program, "log": str(log), "options": options})
+        return Child(self, int(pid), log)
 
     def ask(self, question: dict[str, Any]) -> Any:
         """One question, one answer."""
@@ -87,7 +91,7 @@ class ForkServer:
         self._process.stdout.close()
 
 
-# --- the server's side ------------------------------------------------------------------------------------------------
+# --- the server's side ----------------------------------------------------------------------------
 
 
 def _serve() -> None:
@@ -113,8 +117,8 @@ def _serve() -> None:
 def _status(pid: int, running: set[int]) -> int | None:
     if pid not in running:
         return None
-    found, status = os.waitpid(pid, os.WNOHANG)
-    if found == 0:
+    ended, status = os.waitpid(pid, os.WNOHANG)
+    if ended == 0:
         return None
     running.discard(pid)
     return os.waitstatus_to_exitcode(status)
@@ -125,10 +129,8 @@ def _become(program: Any, log: str, options: dict[str, Any]) -> None:
     code = 70
     try:
         os.setsid()
-        null, out = (
-            os.open(os.devnull, os.O_RDONLY),
-            os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600),
-        )
+        null = os.open(os.devnull, os.O_RDONLY)
+        out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
         os.dup2(null, 0)
         os.dup2(out, 1)
         os.dup2(out, 2)

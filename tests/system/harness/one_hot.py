@@ -1,7 +1,8 @@
-"""Tasks in which every record of every device has a feature of its own: 1 there, 0 elsewhere, and no noise.
+"""Tasks in which every record of every device has a feature of its own: 1 there, 0 elsewhere.
 
-So each merged entry is 0 or 1, and any other value names the record that was lost or doubled. Where devices vote about
-features, every even record has a trace of all of them (`TRACE`), so that there is something to vote for.
+Without noise each merged entry is then 0 or 1, and any other value names the record that was lost
+or doubled. Where devices vote about features, every even record has a trace of all of them
+(`TRACE`), so that there is something to vote for.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ SHY = Policy(epsilon=1e3, unproven=("none",), never_share=(SECRET,))
 TRACE = 2.0**-10
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Federation:
     """So many devices with so many records in stock, of which each report takes `records`."""
 
@@ -64,9 +65,8 @@ class Federation:
 
     def task(self) -> Task:
         """The contract."""
-        norm = (
-            2.0 if self.trace else 1.0
-        )  # with the traces of all features a record is a little longer than 1
+        # With the traces of all features a record is a little longer than 1.
+        norm = 2.0 if self.trace else 1.0
         table: dict[str, Any] = {
             "name": self.name,
             "features": {"names": self.task_names},
@@ -76,17 +76,20 @@ class Federation:
             "report": {"records": self.records, "max_delay": self.max_delay},
         }
         if self.screening:
-            how = (
-                {"method": "votes", "threshold": TRACE / 64}
-                if self.votes
-                else {"select": "overall", "keep": self.p}
-            )
-            table["screening"] = how | {
-                "records": self.screening, "limit": self.p, "final_norm": norm, "quorum": self.quorum or self.devices,
-            }  # fmt: skip
+            table["screening"] = self._screening(norm)
         if self.trimmed:
             table["aggregation"] = TRIMMED
         return task_from_table(table)
+
+    def _screening(self, norm: float) -> dict[str, Any]:
+        by_votes = {"method": "votes", "threshold": TRACE / 64}
+        by_size = {"select": "overall", "keep": self.p}
+        return (by_votes if self.votes else by_size) | {
+            "records": self.screening,
+            "limit": self.p,
+            "final_norm": norm,
+            "quorum": self.quorum or self.devices,
+        }
 
     def record(self, device: int, ordinal: int) -> Record:
         """A record of a device; a sensor that outlives its stock begins anew."""
@@ -98,10 +101,8 @@ class Federation:
     @property
     def task_names(self) -> list[str]:
         """Of the features."""
-        count = self.devices * self.stock
-        return [f"d{j // self.stock}-r{j % self.stock}" for j in range(count)] + [
-            SECRET
-        ] * self.secret
+        names = [f"d{device}-r{k}" for device in range(self.devices) for k in range(self.stock)]
+        return [*names, SECRET] if self.secret else names
 
     def stage(self, name: str) -> Stage:
         """A stage; here every feature is always active."""
@@ -109,28 +110,28 @@ class Federation:
         return final_stage(task, tuple(range(self.p))) if name == FINAL else first_stage(task)
 
     def moments(self, device: int, row: LedgerRow) -> Moments:
-        """What the one report that a ledger row stands for is made from, if each record in its interval counts once."""
-        task, stage = self.task(), self.stage(row.stage)
-        moments = Moments(task, stage)
+        """What the report behind a ledger row is made from, if each record counts once."""
+        task = self.task()
+        moments = Moments(task, self.stage(row.stage))
         for ordinal in range(row.first, row.last + 1):
             record = self.record(device, ordinal)
             moments.learn_one({name: record.x[name] for name in task.features.names}, record.x["y"])
         return moments
 
-    def explain(self, name: str, found: np.ndarray, expected: np.ndarray) -> list[str]:
+    def explain(self, name: str, merged: np.ndarray, expected: np.ndarray) -> list[str]:
         """In words: which records of which devices are not there once."""
-        stage, wrong = self.stage(name), []
+        stage = self.stage(name)
+        differs = merged != expected
         if self.votes and name != FINAL:
             return [
-                f"{name}: {found[j]} votes for {self.task_names[j]}, not {expected[j]}"
-                for j in np.flatnonzero(found != expected).tolist()
+                f"{name}: {merged[j]} votes for {self.task_names[j]}, not {expected[j]}"
+                for j in np.flatnonzero(differs).tolist()
             ]
         unit = round(1.0 / stage.sums.unit)
-        for j in np.flatnonzero((found != expected)[: stage.sums.size]).tolist():
-            feature = self.task_names[j // stage.columns]
-            wrong.append(
-                f"{name}: {feature} in {CLASSES[j % 2]!r} is {found[j] / unit:g}, not {expected[j] / unit:g}"
-            )
-        if not wrong and (found != expected).any():
+        wrong = []
+        for j in np.flatnonzero(differs[: stage.sums.size]).tolist():
+            entry = f"{self.task_names[j // stage.columns]} in {CLASSES[j % 2]!r}"
+            wrong.append(f"{name}: {entry} is {merged[j] / unit:g}, not {expected[j] / unit:g}")
+        if not wrong and differs.any():
             wrong.append(f"{name}: counts or second moments differ")
         return wrong

@@ -12,8 +12,9 @@ from aggregator.store.sqlite import SqliteStore
 from edge_agent.mqtt.connection import Connection
 from edge_agent.state.state import State
 
-# Where: class, method, and whether the end comes before it or right after it. `_save` and `put_totals` run inside of a
-# transaction, so that right after them it has been written and not committed.
+# Where: class, method, and whether the end comes before it or right after it. `_save` and
+# `put_totals` run inside of a transaction, so that right after them it has been written and not
+# committed.
 AGENT = {
     "task accepted": (State, "pin", "after"),
     "checkpoint written": (State, "save", "after"),
@@ -35,7 +36,7 @@ AGGREGATOR = (*AGGREGATOR_STORE, *AGGREGATOR_LOOP)
 
 
 class CrashError(BaseException):
-    """A process that ends at once, for agents that live inside of the test: nobody catches it by accident."""
+    """The end of an agent that lives inside of the test: nobody catches it by accident."""
 
 
 def crash() -> None:
@@ -52,7 +53,8 @@ class Countdown:
     """Ends something when it is reached for the k-th time."""
 
     def __init__(self, times: int, end: Callable[[], None]) -> None:
-        self._left, self._end = times, end
+        self._left = times
+        self._end = end
 
     def __call__(self) -> None:
         self._left -= 1

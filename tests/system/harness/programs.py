@@ -1,4 +1,4 @@
-"""What the fork server runs: the product, with short delays, and with whatever a test does to it."""
+"""What the fork server runs: the product with short delays, and what a test does to it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ from fsir.net.broker import Broker
 from tests.system.harness import points, safeguards
 
 NEVER = 1e9
-
-
 SHORT = Delays(0.1, 0.4)
 # Seconds where the product has minutes: what is tested is the order of things, not the patience.
 HURRY = {
@@ -67,10 +65,19 @@ def _prepare(
 
 
 def serve(
-    task: list[str], url: str, store: str, clock: float = 0.0, room: int | None = None,
-    kill: tuple[str, int] | None = None, broken: str | None = None, ca: str | None = None,
-    worker: str = "fsir-aggregator", share: str | None = None, debounce: float | None = None,
-) -> None:  # fmt: skip
+    *,
+    task: list[str],
+    url: str,
+    store: str,
+    clock: float = 0.0,
+    room: int | None = None,
+    kill: tuple[str, int] | None = None,
+    broken: str | None = None,
+    ca: str | None = None,
+    worker: str = "fsir-aggregator",
+    share: str | None = None,
+    debounce: float | None = None,
+) -> None:
     """The aggregator's daemon."""
     _prepare(clock, room, kill, broken)
     countdown = points.Countdown(kill[1], points.power_cut) if kill is not None else None
@@ -79,7 +86,8 @@ def serve(
         if countdown is not None and kill is not None and point == kill[0]:
             countdown()
 
-    tasks, pause = [load_task(path) for path in task], NEVER if debounce is None else debounce
+    tasks = [load_task(path) for path in task]
+    pause = NEVER if debounce is None else debounce
     made = Aggregator(open_store(f"sqlite:{store}"), tasks, debounce=pause)
     daemon = Daemon(made, Broker.parse(url, ca=ca), client_id=worker, share=share, reached=reached)
     signal.signal(signal.SIGTERM, lambda *_: daemon.stop())
@@ -93,9 +101,13 @@ def command(arguments: list[str], kill: tuple[str, int] | None = None) -> int:
 
 
 def agent(
-    arguments: list[str], clock: float = 0.0, room: int | None = None, kill: tuple[str, int] | None = None,
+    *,
+    arguments: list[str],
+    clock: float = 0.0,
+    room: int | None = None,
+    kill: tuple[str, int] | None = None,
     broken: str | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """`fsir-agent`."""
     _prepare(clock, room, kill, broken)
     return edge_agent.cli.main(arguments)

@@ -1,4 +1,4 @@
-"""A TCP proxy that misbehaves on demand: delay, cut, half-open, garble, corrupt, throttle. Its owner polls it."""
+"""A TCP proxy that misbehaves on demand: delay, cut, half-open, garble, corrupt, throttle."""
 
 from __future__ import annotations
 
@@ -13,24 +13,21 @@ import time
 from collections import deque
 from dataclasses import dataclass, field
 
-CHUNK = 65536
+CHUNK_BYTES = 65536
 
 
-@dataclass
+@dataclass(kw_only=True)
 class Weather:
     """What happens to bytes that pass."""
 
     delay: float = 0.0  # seconds that every chunk is held back
     throttle: int = 0  # bytes per pass, if above 0
-    silent: bool = (
-        False  # half-open: everything is swallowed and nobody hangs up, until the weather changes
-    )
-    garble: float = (
-        0.0  # chance that the first byte of a chunk becomes one that starts no MQTT packet
-    )
-    corrupt: float = (
-        0.0  # chance that some byte of a chunk is another one: only TLS notices this everywhere
-    )
+    # Half-open: everything is swallowed and nobody hangs up, until the weather changes.
+    silent: bool = False
+    # How likely the first byte of a chunk becomes one that starts no MQTT packet.
+    garble: float = 0.0
+    # How likely some byte of a chunk becomes another one: only TLS notices this everywhere.
+    corrupt: float = 0.0
 
 
 @dataclass(eq=False)
@@ -50,10 +47,14 @@ class _Pair:
 
 
 class Proxy:
-    """Listens on a port of its own and passes everything on to `target`; call `step` often, or `run` it in a thread."""
+    """Listens on a port of its own and passes everything on to `target`.
+
+    Call `step` often, or `run` it in a thread.
+    """
 
     def __init__(self, target: int, rng: random.Random) -> None:
-        self._target, self._rng = target, rng
+        self._target = target
+        self._rng = rng
         self.weather = Weather()
         self.damaged = 0  # chunks
         self._selector = selectors.DefaultSelector()
@@ -86,7 +87,7 @@ class Proxy:
                     self._write(pair, sock, now)
 
     def cut(self, share: float = 1.0) -> None:
-        """Hang up on both ends of connections, with a reset, so that nothing in the buffers arrives."""
+        """Hang up on both ends with a reset, so that nothing in the buffers arrives."""
         for pair in list(self._pairs):
             if self._rng.random() < share:
                 self._reset(pair)
@@ -134,7 +135,7 @@ class Proxy:
 
     def _read(self, pair: _Pair, sock: socket.socket) -> None:
         try:
-            chunk = sock.recv(CHUNK)
+            chunk = sock.recv(CHUNK_BYTES)
         except BlockingIOError:
             return
         except OSError:
@@ -148,9 +149,8 @@ class Proxy:
             self._flush(pair)
             self._drop(pair)
             return
-        pair.waiting[pair.other(sock)].append(
-            (time.monotonic() + self.weather.delay, self._damaged(chunk))
-        )
+        due = time.monotonic() + self.weather.delay
+        pair.waiting[pair.other(sock)].append((due, self._damaged(chunk)))
 
     def _damaged(self, chunk: bytes) -> bytes:
         if self.weather.garble and self._rng.random() < self.weather.garble:
@@ -163,7 +163,8 @@ class Proxy:
         return chunk
 
     def _write(self, pair: _Pair, sock: socket.socket, now: float) -> None:
-        queue, room = pair.waiting[sock], self.weather.throttle or CHUNK
+        queue = pair.waiting[sock]
+        room = self.weather.throttle or CHUNK_BYTES
         while queue and queue[0][0] <= now and room > 0:
             due, chunk = queue.popleft()
             part = chunk[:room]

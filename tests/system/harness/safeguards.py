@@ -1,7 +1,7 @@
-"""Each safeguard of the product, deliberately broken: a harness that does not notice is worth nothing.
+"""Each safeguard of the product, deliberately broken: a harness must notice, or is worth nothing.
 
-A breakage is a function of `setattr` or of something like it (pytest's `monkeypatch.setattr`), so that it serves both
-in a child process and inside of the test.
+A breakage is a function of `setattr` or of something like it (pytest's `monkeypatch.setattr`), so
+that it can be used both in a child process and inside of the test.
 """
 
 from __future__ import annotations
@@ -29,12 +29,9 @@ Patch = Callable[[Any, str, Any], None]
 def no_dedupe(patch: Patch) -> None:
     """The aggregator does not look whether it has counted a report before."""
     schema = aggregator.store.sqlite._SCHEMA
-    assert "UNIQUE (task, device, stage)" in schema
-    patch(
-        aggregator.store.sqlite,
-        "_SCHEMA",
-        schema.replace("UNIQUE (task, device, stage)", "CHECK (n > 0)"),
-    )
+    once = "UNIQUE (task, device, stage)"
+    assert once in schema
+    patch(aggregator.store.sqlite, "_SCHEMA", schema.replace(once, "CHECK (n > 0)"))
     patch(aggregator.store.sqlite.SqliteStore, "lookup", lambda *_: {})
 
 
@@ -51,14 +48,14 @@ def answer_before_commit(patch: Patch) -> None:
             for a in arrivals
             if a.federation is not None and a.refusal is None
         ]
-        mids, daemon._unacknowledged, daemon._bytes = daemon._unacknowledged, [], 0
+        mids = daemon._unacknowledged
+        daemon._unacknowledged = []
+        daemon._bytes = 0
         wire.acknowledge(mids)
         wire.publish(answers)
         daemon._reached("answered")
-        others = [
-            publication for publication in daemon._commit() if publication.qos
-        ]  # receipts go at QoS 0
-        wire.publish(others)
+        # Receipts go at QoS 0, and have gone already.
+        wire.publish([publication for publication in daemon._commit() if publication.qos])
         daemon._reached("committed")
 
     patch(aggregator.daemon.Daemon, "_flush", flush)
@@ -110,10 +107,8 @@ def position_of_all_tasks(patch: Patch) -> None:
 def totals_in_memory(patch: Patch) -> None:
     """A worker takes what it has added up itself for the totals."""
     known: dict[tuple[int, str], Any] = {}
-    read, write = (
-        aggregator.store.sqlite.SqliteStore.totals,
-        aggregator.store.sqlite.SqliteStore.put_totals,
-    )
+    read = aggregator.store.sqlite.SqliteStore.totals
+    write = aggregator.store.sqlite.SqliteStore.put_totals
 
     def totals(store: Any, task: int, stage: str) -> Any:
         return known.get((task, stage)) or read(store, task, stage)
@@ -127,7 +122,7 @@ def totals_in_memory(patch: Patch) -> None:
 
 
 def withdrawn_not_barred(patch: Patch) -> None:
-    """The aggregator takes out what a withdrawn device has sent, and counts what it sends afterwards."""
+    """The aggregator takes out what a withdrawn device has sent, and counts what it sends then."""
     patch(aggregator.store.sqlite.SqliteStore, "withdrawn", lambda *_: set())
 
 

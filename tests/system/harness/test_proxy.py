@@ -26,13 +26,14 @@ class Line:
             sock.setblocking(False)
 
     def received(self, sock: socket.socket, seconds: float = 0.2) -> bytes:
-        """What arrives within a moment."""
-        found, end = b"", time.monotonic() + seconds
+        """What arrives within so many seconds."""
+        arrived = b""
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
             self.proxy.step(0.01)
             with contextlib.suppress(BlockingIOError):
-                found += sock.recv(1000)
-        return found
+                arrived += sock.recv(1000)
+        return arrived
 
     def close(self) -> None:
         self.proxy.close()

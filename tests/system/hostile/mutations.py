@@ -1,4 +1,4 @@
-"""Hostile bytes: valid messages that were damaged, valid msgpack that makes no sense, and noise. All from one seed."""
+"""Hostile bytes from one seed: damaged messages, valid msgpack that makes no sense, and noise."""
 
 from __future__ import annotations
 
@@ -8,12 +8,15 @@ from typing import Any
 
 import msgpack
 
-HOSTILE: tuple[Any, ...] = (
-    None, True, False, 0, 1, -1, 2**31, 2**53, 2**63 - 1, 2**64 - 1, -(2**63), 0.0, -0.0, 1.5, 1e308, float("nan"),
-    float("inf"), "", "a", "x" * 300, "\x00", "+", "#", "$SYS", "../../etc", "\u202e", "\U0001f600", b"", b"\xff" * 16,
-    b"\x00" * 32, b"\x00" * 5000, [], {}, [[]], [0] * 1000, {"a": {"a": {}}}, msgpack.ExtType(5, b"x"), "counted",
-    msgpack.Timestamp(1, 2), "final", "screening", "refused", "report", "task",
-)  # fmt: skip
+NUMBERS = (0, 1, -1, 2**31, 2**53, 2**63 - 1, 2**64 - 1, -(2**63))
+FRACTIONS = (0.0, -0.0, 1.5, 1e308, float("nan"), float("inf"))
+TEXTS = ("", "a", "x" * 300, "\x00", "+", "#", "$SYS", "../../etc", "\u202e", "\U0001f600")
+BYTES = (b"", b"\xff" * 16, b"\x00" * 32, b"\x00" * 5000)
+NESTED: tuple[Any, ...] = ([], {}, [[]], [0] * 1000, {"a": {"a": {}}})
+STRANGE = (msgpack.ExtType(5, b"x"), "counted", msgpack.Timestamp(1, 2))
+WORDS = ("final", "screening", "refused", "report", "task")
+SINGLE = (None, True, False)
+HOSTILE = (*SINGLE, *NUMBERS, *FRACTIONS, *TEXTS, *BYTES, *NESTED, *STRANGE, *WORDS)
 
 
 class Mutator:
@@ -22,12 +25,18 @@ class Mutator:
     def __init__(
         self, rng: random.Random, corpus: Sequence[bytes], limit: int, names: Sequence[str] = ()
     ) -> None:
-        self._rng, self._corpus, self._limit = rng, corpus, limit
+        self._rng = rng
+        self._corpus = corpus
+        self._limit = limit
         self._hostile = (*HOSTILE, *names)
-        self._ways: list[tuple[int, Callable[[], bytes]]] = [
-            (40, self._bytes), (40, self._fields), (8, self._noise), (8, self._nonsense), (3, self._splice),
-            (1, self._deep),
-        ]  # fmt: skip
+        self._ways: dict[Callable[[], bytes], int] = {  # and how often each is taken
+            self._bytes: 40,
+            self._fields: 40,
+            self._noise: 8,
+            self._nonsense: 8,
+            self._splice: 3,
+            self._deep: 1,
+        }
 
     def payload(self) -> bytes:
         """The next one; never one of the corpus."""
@@ -35,9 +44,8 @@ class Mutator:
             # Too long ones cost most to make, and one in two hundred is plenty.
             if self._rng.random() < 0.005:
                 return self._oversized()
-            made = self._rng.choices(
-                [way for _, way in self._ways], [weight for weight, _ in self._ways]
-            )[0]()
+            (way,) = self._rng.choices(list(self._ways), list(self._ways.values()))
+            made = way()
             if made not in self._corpus:
                 return made
 
@@ -86,7 +94,8 @@ class Mutator:
                 }
             return {**value, key: self._changed(value[key])}
         if isinstance(value, list) and value and rng.random() < 0.8:
-            at, kind = rng.randrange(len(value)), rng.randrange(6)
+            at = rng.randrange(len(value))
+            kind = rng.randrange(6)
             if kind == 0:
                 return value[:at] + value[at + 1 :]
             if kind == 1:
@@ -119,11 +128,10 @@ class Mutator:
         return self._packed(make(4))
 
     def _splice(self) -> bytes:
-        first, second = self._rng.choice(self._corpus), self._rng.choice(self._corpus)
-        return (
-            first[: self._rng.randrange(len(first) + 1)]
-            + second[self._rng.randrange(len(second) + 1) :]
-        )
+        first = self._rng.choice(self._corpus)
+        second = self._rng.choice(self._corpus)
+        start = first[: self._rng.randrange(len(first) + 1)]
+        return start + second[self._rng.randrange(len(second) + 1) :]
 
     def _deep(self) -> bytes:
         """Lists or maps inside each other, deeper than anyone should follow."""
@@ -132,9 +140,8 @@ class Mutator:
 
     def _oversized(self) -> bytes:
         body = bytes(self._limit + self._rng.choice((1, 100)))
-        return self._rng.choice(
-            (body, b"\xc6" + len(body).to_bytes(4, "big") + body, b"\x81\xa1v" + body)
-        )
+        as_bytes = b"\xc6" + len(body).to_bytes(4, "big") + body
+        return self._rng.choice((body, as_bytes, b"\x81\xa1v" + body))
 
     @staticmethod
     def _packed(value: Any) -> bytes:

@@ -1,4 +1,4 @@
-"""A federation of real processes: mosquitto, `fsir-aggregator` and `fsir-agent`, and a listener at the broker."""
+"""A federation of real processes: mosquitto, `fsir-aggregator`, `fsir-agent`, and a listener."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from paho.mqtt.client import MQTTMessage
 
 from edge_agent.ending import DONE, REFUSED
@@ -21,17 +22,24 @@ from tests.system.harness.brokers import Mosquitto
 from tests.system.harness.forkserver import Child, ForkServer
 from tests.system.harness.one_hot import SECRET, Federation
 
-PATIENCE = 40.0
+PATIENCE_SECONDS = 40.0
 
 
 class Processes:
     """A broker, an aggregator and agents, each a process of its own."""
 
     def __init__(
-        self, federation: Federation, directory: Path, server: ForkServer, *broker_lines: str,
-        second: Federation | None = None, shy: str = "",
-    ) -> None:  # fmt: skip
-        self.federation, self.directory, self._server = federation, directory, server
+        self,
+        federation: Federation,
+        directory: Path,
+        server: ForkServer,
+        *broker_lines: str,
+        second: Federation | None = None,
+        shy: str = "",
+    ) -> None:
+        self.federation = federation
+        self.directory = directory
+        self._server = server
         self.federations = (federation,) if second is None else (federation, second)
         self._shy = shy  # the device whose owner refuses a task with the secret feature
         self.broker = Mosquitto("debian", broker_lines)
@@ -40,13 +48,8 @@ class Processes:
         self.tasks = [directory / f"{task.name}.toml" for task in self.federations]
         for path, task in zip(self.tasks, self.federations, strict=True):
             path.write_text(to_toml(task.task().table()))
-        for k, name in enumerate(federation.names()):
-            never = f'never_share = ["{SECRET}"]' if name == shy else ""
-            (directory / f"{name}.toml").write_text(
-                f'epsilon = 1000.0\nunproven = ["none"]\n{never}\n'
-            )
-            records = (federation.record(k, i).x for i in range(federation.stock))
-            (directory / f"{name}.jsonl").write_text("".join(json.dumps(x) + "\n" for x in records))
+        for number, name in enumerate(federation.names()):
+            self._write(number, name)
         self.sent: dict[str, dict[str, set[bytes]]] = {  # by topic and stage
             topic(task.name, "report", name): {}
             for task in self.federations
@@ -57,13 +60,21 @@ class Processes:
         self.until(lambda: self._listener.up, "the listener does not connect")
         self.children: list[Child] = []
 
+    def _write(self, number: int, name: str) -> None:
+        """The owner's policy and the records of a device."""
+        never = f'never_share = ["{SECRET}"]' if name == self._shy else ""
+        policy = f'epsilon = 1000.0\nunproven = ["none"]\n{never}\n'
+        (self.directory / f"{name}.toml").write_text(policy)
+        records = (self.federation.record(number, k).x for k in range(self.federation.stock))
+        lines = "".join(json.dumps(x) + "\n" for x in records)
+        (self.directory / f"{name}.jsonl").write_text(lines)
+
     def _heard(self, message: MQTTMessage) -> None:
         raw = bytes(message.payload)
         try:
             report = decode(raw, Report)
         except MessageError:
             return
-        assert isinstance(report, Report)
         if message.topic in self.sent and message.topic.endswith(f"/{report.device}"):
             self.sent[message.topic].setdefault(report.stage, set()).add(raw)
 
@@ -73,32 +84,42 @@ class Processes:
         self._listener.step(time.monotonic())
 
     def until(self, true: Callable[[], bool], what: str, *children: Child) -> None:
-        """Listen until something is so; else say what is not, and what these processes have said."""
-        deadline = time.monotonic() + PATIENCE
+        """Listen until something is so; else say what is not, and what these have said."""
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while not true():
-            assert time.monotonic() < deadline, "\n".join(
-                [what, *(child.said()[-2000:] for child in children)]
-            )
+            if time.monotonic() > deadline:
+                pytest.fail("\n".join([what, *(child.said()[-2000:] for child in children)]))
             self._listener.step(time.monotonic())
             time.sleep(0.005)
 
     def aggregator(self, url: str = "", **options: object) -> Child:
         """Start the aggregator."""
         child = self._server.start(
-            "serve", self.directory / "aggregator.log", task=[str(path) for path in self.tasks],
-            url=url or self.url, store=str(self.directory / "store.db"), **options,
-        )  # fmt: skip
+            "serve",
+            self.directory / "aggregator.log",
+            task=[str(path) for path in self.tasks],
+            url=url or self.url,
+            store=str(self.directory / "store.db"),
+            **options,
+        )
         self.children.append(child)
         return child
 
     def arguments(self, name: str, url: str = "") -> list[str]:
         """Of `fsir-agent`."""
-        return [
-            "run", "--broker", url or self.url, *(f"--task={task.name}" for task in self.federations), "--device", name,
-            "--source", f"jsonl:{self.directory / name}.jsonl", "--state", str(self.directory / name), "--policy",
-            str(self.directory / f"{name}.toml"), "--output", str(self.directory / "served"), "--save-every", "0.05",
-            "--once", *self.options,
-        ]  # fmt: skip
+        files = self.directory / name
+        options = {
+            "--broker": url or self.url,
+            "--device": name,
+            "--source": f"jsonl:{files}.jsonl",
+            "--state": str(files),
+            "--policy": f"{files}.toml",
+            "--output": str(self.directory / "served"),
+            "--save-every": "0.05",
+        }
+        tasks = [f"--task={task.name}" for task in self.federations]
+        pairs = [part for option in options.items() for part in option]
+        return ["run", *tasks, *pairs, "--once", *self.options]
 
     def agent(self, name: str, url: str = "", **options: object) -> Child:
         """Start an agent."""
@@ -123,10 +144,15 @@ class Processes:
 
     def _audit(self, task: Federation) -> list[str]:
         accounts = [
-            Account(k, name, self.directory / name, self.sent[topic(task.name, "report", name)],
-                    refuses=task.secret and name == self._shy)
-            for k, name in enumerate(task.names())
-        ]  # fmt: skip
+            Account(
+                number=number,
+                name=name,
+                state=self.directory / name,
+                sent=self.sent[topic(task.name, "report", name)],
+                refuses=task.secret and name == self._shy,
+            )
+            for number, name in enumerate(task.names())
+        ]
         return audit(task, self.directory / "store.db", accounts)
 
     def close(self) -> None:

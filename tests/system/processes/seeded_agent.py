@@ -1,4 +1,4 @@
-"""`fsir-agent` with reproducible noise: `python seeded_agent.py SEED run ...`. Only tests can do this."""
+"""`fsir-agent` with reproducible noise, for tests alone: `python seeded_agent.py SEED run ...`."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from fsir.privacy.noise import SeededNoise
 def seeded_main(seed: int, arguments: list[str]) -> int:
     device = arguments[arguments.index("--device") + 1]
     noise = SeededNoise(seed, device)
-    edge_agent.agent.Agent = functools.partial(edge_agent.agent.Agent, noise=noise, simulated=True)  # type: ignore
-    edge_agent.state.state.State = functools.partial(edge_agent.state.state.State, simulated=True)  # type: ignore
+    agent = functools.partial(edge_agent.agent.Agent, noise=noise, simulated=True)
+    state = functools.partial(edge_agent.state.state.State, simulated=True)
+    edge_agent.agent.Agent = agent  # type: ignore[assignment,misc]
+    edge_agent.state.state.State = state  # type: ignore[assignment,misc]
     return main(arguments)
 
 

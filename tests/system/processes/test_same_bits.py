@@ -1,4 +1,4 @@
-"""Separate `fsir-agent` processes and the simulator give the same subspace, bit for bit, on either broker."""
+"""Separate agents and the simulator give the same subspace, bit for bit, on either broker."""
 
 from __future__ import annotations
 
@@ -29,48 +29,26 @@ def write_csv(path: Path, names, stream, response: str) -> None:
     with path.open("w", newline="") as file:
         table = csv.writer(file)
         table.writerow([*names, response])
-        table.writerows(
-            [*map(repr, row), y]
-            for row, y in zip(stream.X.tolist(), stream.y.tolist(), strict=True)
-        )
+        records = zip(stream.X.tolist(), stream.y.tolist(), strict=True)
+        table.writerows([*map(repr, x), y] for x, y in records)
 
 
 def run_agents(scenario, task, url: str, directory: Path):
     """One process per device and a real daemon; the subspace that they end with."""
     (directory / "task.toml").write_text(to_toml(task.table()))
     (directory / "policy.toml").write_text("epsilon = 1000.0\n")
-    daemon = [
-        sys.executable,
-        "-m",
-        "aggregator",
-        "serve",
-        "--task",
-        str(directory / "task.toml"),
-        "--broker",
-        url,
-    ]
-    processes = [subprocess.Popen([*daemon, "--store", f"sqlite:{directory / 'store.db'}"])]
+    daemon = [sys.executable, "-m", "aggregator", "serve", "--broker", url]
+    daemon += ["--task", str(directory / "task.toml")]
+    daemon += ["--store", f"sqlite:{directory / 'store.db'}"]
+    processes = [subprocess.Popen(daemon)]
     try:
         for stream in scenario.population.devices:
             source = directory / f"{stream.device}.csv"
             write_csv(source, scenario.population.features, stream, task.response.name)
-            command = [
-                sys.executable,
-                str(SCRIPT),
-                str(SEED),
-                "run",
-                "--broker",
-                url,
-                "--task",
-                task.name,
-            ]
-            command += ["--device", stream.device, "--source", f"csv:{source}", "--once"]
-            command += [
-                "--state",
-                str(directory / stream.device),
-                "--policy",
-                str(directory / "policy.toml"),
-            ]
+            command = [sys.executable, str(SCRIPT), str(SEED), "run", "--broker", url, "--once"]
+            command += ["--task", task.name, "--device", stream.device, "--source", f"csv:{source}"]
+            command += ["--state", str(directory / stream.device)]
+            command += ["--policy", str(directory / "policy.toml")]
             processes.append(subprocess.Popen(command, stdout=subprocess.DEVNULL))
         for agent in processes[1:]:
             assert agent.wait(120) == 0
@@ -90,9 +68,9 @@ def last_subspace(url: str, task, devices: int):
             link.readable()
             link.maintain()
             while link.inbox:
-                found = decode(link.inbox.popleft()[1], Subspace)
-                if found.devices == devices:
-                    return found
+                subspace = decode(link.inbox.popleft()[1], Subspace)
+                if subspace.devices == devices:
+                    return subspace
             time.sleep(0.05)
     finally:
         link.close()
@@ -106,11 +84,11 @@ def test_simulator_and_processes_agree(people, tmp_path, mosquitto_url, embedded
     scenario = scenarios.activities(population, "person-01", norm=1.5)
     task = build(scenario.population, scenario.geometry, Setting(epsilon=2.0, dimension=2))
     expected = without_network(task, scenario.population.devices, SEED)
-    found = [
+    subspaces = [
         run_agents(scenario, task, mosquitto_url, tmp_path),
         federate(scenario.population, task, broker="mosquitto", seed=SEED).subspace,
         federate(scenario.population, task, broker=embedded_url, seed=SEED).subspace,
     ]
-    for subspace in found:
+    for subspace in subspaces:
         assert subspace.features == expected.features
         assert subspace.basis.tobytes() == expected.basis.tobytes()
