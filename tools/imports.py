@@ -1,4 +1,4 @@
-"""The import graph of the packages, read from their source, and its cycles. Part of `make lint`.
+"""The import graph of the packages, read from their source, and the cycles in it.
 
     python tools/imports.py [PACKAGE ...]
 

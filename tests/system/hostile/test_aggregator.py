@@ -42,7 +42,7 @@ SEEN_AT_LEAST = {
 }
 
 
-def served(store: SqliteStore) -> tuple[Aggregator, dict[str, list[bytes]]]:
+def with_all_counted(store: SqliteStore) -> tuple[Aggregator, dict[str, list[bytes]]]:
     """An aggregator that has counted all reports of three devices in three tasks; and these."""
     plain = federations.make_task()
     dense = federations.screening_task("dense", quorum=3)
@@ -83,7 +83,7 @@ def hostile_topic(rng: random.Random, name: str) -> str:
 def test_nothing_hostile_is_merged_and_each_has_a_documented_reason(count, tmp_path):
     rng = random.Random(count)
     store = SqliteStore(tmp_path / "store.db")
-    aggregator, reports = served(store)
+    aggregator, reports = with_all_counted(store)
     keys = [(f.key, stage) for f in aggregator.federations.values() for stage in f.layouts]
     before = {place: store.totals(*place) for place in keys}
     mutators = {
