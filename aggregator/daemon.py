@@ -12,17 +12,18 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
-from aggregator.core import Aggregator, Estimation
+from aggregator.core import Aggregator
 from aggregator.monitoring.metrics import Metrics
 from aggregator.mqtt.connector import Connector
-from aggregator.mqtt.publication import Publication
 from aggregator.mqtt.wire import ConnectionLostError, Wire
+from aggregator.publication import Publication
+from aggregator.results.estimates import Estimation
 from aggregator.store.base import StoreBusyError
 from fsir.errors import FsirError
 from fsir.net.broker import Broker
 from fsir.wire.messages import Subspace, topic
 
-LOG = logging.getLogger("fsir.aggregator")
+log = logging.getLogger("fsir.aggregator")
 MOST_MESSAGES = 1000  # per transaction, about: waiting for the disk is what a batch shares ...
 MOST_BYTES = 16 * 2**20  # ... and their size, which bounds our memory
 IDLE_SECONDS = 0.2  # longest wait for the socket, so that timers and a stop are noticed
@@ -87,13 +88,13 @@ class Daemon:
                 try:
                     self._session()
                 except (ConnectionLostError, StoreBusyError) as error:
-                    LOG.warning("%s", error)
+                    log.warning("%s", error)
                 except FsirError:
                     raise
                 except (
                     Exception
                 ):  # whatever it is: what was not acknowledged comes again on a new connection
-                    LOG.exception("unexpected; starting a new connection")
+                    log.exception("unexpected; starting a new connection")
                 delay = FIRST_RETRY if self._connected else min(2 * delay, SLOWEST_RETRY)
                 self._forget()
                 self._sleep(delay)
@@ -129,7 +130,7 @@ class Daemon:
         )
         wire.publish(retained)
         self._connected = True
-        LOG.info("connected with MQTT %s, %d task(s)", wire.version, len(aggregator.federations))
+        log.info("connected with MQTT %s, %d task(s)", wire.version, len(aggregator.federations))
         while not self._stopping:
             self._turned = time.monotonic()
             room = MOST_MESSAGES - aggregator.waiting
@@ -153,7 +154,7 @@ class Daemon:
         count, start = self.aggregator.waiting, time.monotonic()
         receipts = self._commit()
         self.metrics.merged(count, time.monotonic() - start)
-        LOG.debug("%d reports, %d answers", count, len(receipts))
+        log.debug("%d reports, %d answers", count, len(receipts))
         self._reached("committed")
         mids, self._unacknowledged, self._bytes = self._unacknowledged, [], 0
         wire.acknowledge(mids)
@@ -174,7 +175,7 @@ class Daemon:
                     raise ConnectionLostError(
                         f"stopped while the store could not be written: {error}"
                     ) from error
-                LOG.error(
+                log.error(
                     "the store cannot be written (%s): nothing is acknowledged; again in %.1f s",
                     error,
                     delay,
@@ -197,7 +198,7 @@ class Daemon:
                 try:
                     result = future.result()
                 except StoreBusyError as error:
-                    LOG.error("the store cannot be read (%s); trying again", error)
+                    log.error("the store cannot be read (%s); trying again", error)
                     continue
                 except Exception:  # an estimate that fails must not stop the intake
                     self.aggregator.estimating.failed(job)
@@ -209,7 +210,7 @@ class Daemon:
                     for job in self.aggregator.jobs(now)
                 ]
         except StoreBusyError as error:
-            LOG.error("the store cannot be written (%s); trying again", error)
+            log.error("the store cannot be written (%s); trying again", error)
 
     def _estimate(self, job: Estimation) -> Subspace | None:
         start = time.monotonic()

@@ -16,10 +16,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from aggregator.mqtt import packets
-from aggregator.mqtt.publication import Publication
+from aggregator.publication import Publication
 from fsir.errors import FsirError
 
-LOG = logging.getLogger("fsir.aggregator")
+log = logging.getLogger("fsir.aggregator")
 WINDOW = 10  # messages at QoS 1 that the broker may still have to confirm; version 5 brokers allow 20 or more
 PIECE = 2**16  # bytes read at a time
 PATIENCE = 60.0  # seconds with a broker that takes nothing
@@ -117,7 +117,7 @@ class Wire:
             codes := packets.failures(kind, body, self.version)
         ):
             what = "publish" if kind == packets.PUBACK else "subscribe"
-            LOG.error(
+            log.error(
                 "%s: we may not %s (reason %d); check the broker's access list",
                 self._name,
                 what,

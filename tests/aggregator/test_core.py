@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 
 import aggregator.core as module
-from aggregator import estimates as estimating
-from aggregator.core import REPEAT_SECONDS, Aggregator, Publication
+from aggregator.core import Aggregator
+from aggregator.publication import Publication
+from aggregator.results import estimates
+from aggregator.retained import REPEAT_SECONDS
 from aggregator.store.base import StoreBusyError, StoreError
 from aggregator.store.sqlite import SqliteStore
 from fsir.privacy.plan import final_stage
@@ -78,7 +80,7 @@ def test_after_a_start_all_receipts_are_repeated_some_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A crash may have held the last ones back, and a broker may have lost the others."""
-    monkeypatch.setattr(module, "RECEIPTS", 4)
+    monkeypatch.setattr(module, "RECEIPTS_AT_ONCE", 4)
     first, _ = start(tmp_path / "s.db")
     told = [p for batch in (range(3), range(3, 10)) for p in deliver(first, TASK, batch, 1.0)]
     assert first.receipts() == []  # they have just been sent
@@ -273,7 +275,7 @@ def test_an_estimate_that_fails_is_not_repeated_and_stops_nothing(
         raise np.linalg.LinAlgError("does not converge")
 
     with monkeypatch.context() as patch, caplog.at_level(logging.ERROR):
-        patch.setattr(estimating.subspace, "estimate", fails)
+        patch.setattr(estimates.subspace, "estimate", fails)
         assert made.estimate(2.0) == []
         assert made.estimate(3.0) == []
     assert caplog.text.count("the estimate from 3 devices failed") == 1

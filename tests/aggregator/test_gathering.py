@@ -6,16 +6,17 @@ import logging
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from aggregator import gathering
 from aggregator.core import Aggregator
-from aggregator.gathering import gather
-from aggregator.store.base import Store, StoreBusyError, StoreError, TotalsRow
+from aggregator.results import gathering
+from aggregator.results.gathering import gather
+from aggregator.store.base import Store, StoreBusyError, StoreError
 from aggregator.store.sqlite import SqliteStore
 from fsir.contract import task_from_table
 from fsir.privacy.plan import first_stage
@@ -53,13 +54,13 @@ def gathered(store: Store, made: Aggregator) -> list[int]:
     return np.concatenate(gather(store, federation).blocks).tolist()
 
 
-@pytest.mark.parametrize("room", [1, 8 * K * 2, gathering.BYTES])
+@pytest.mark.parametrize("room", [1, 8 * K * 2, gathering.MOST_BYTES])
 def test_any_amount_of_memory_gives_the_same_integers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, room: int
 ) -> None:
     made = start(tmp_path / "s.db")
     deliver(made, TASK, range(K))
-    monkeypatch.setattr(gathering, "BYTES", room)
+    monkeypatch.setattr(gathering, "MOST_BYTES", room)
     monkeypatch.setattr(gathering, "_AT_ONCE", 40)  # two reports at a time
     assert gathered(made.store, made) == expected(TASK, range(K))
 
@@ -140,7 +141,7 @@ def test_reports_that_are_missing_are_noticed(tmp_path: Path) -> None:
     row = made.store.totals(1, "final")
     with made.store.transaction():
         made.store.put_totals(
-            1, "final", TotalsRow(row.devices - 1, row.records - 60, row.change, row.values)
+            1, "final", replace(row, devices=row.devices - 1, records=row.records - 60)
         )
     with pytest.raises(StoreError, match="9 stored reports where 8 are counted"):
         gathered(made.store, made)
@@ -195,7 +196,7 @@ def test_a_fruitless_screening_is_not_gathered_again_with_every_batch(
         seen.append(store.totals(1, "screening").devices)
         return gather(store, *more)
 
-    monkeypatch.setattr("aggregator.core.gather", watched)
+    monkeypatch.setattr("aggregator.results.activation.gather", watched)
     with caplog.at_level(logging.ERROR, "fsir.aggregator"):
         for i in range(20):
             deliver(made, task, range(i, i + 1), blocks=nothing)

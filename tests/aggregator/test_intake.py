@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -306,7 +307,7 @@ def test_sums_at_the_end_of_64_bits_refuse_and_do_not_wrap_round(tmp_path: Path)
     raw = report(TASK, "b", 2)
     values = aggregator.federations["test"].values(raw)
     full = np.where(values >= 0, 2**62, -(2**62)).astype("<i8")
-    row = aggregator.store.totals(1, "final")._replace(values=full.tobytes())
+    row = replace(aggregator.store.totals(1, "final"), values=full.tobytes())
     with aggregator.store.transaction():
         aggregator.store.put_totals(1, "final", row)
     assert verdict_of(aggregator, topic(TASK, "b"), raw).reason.startswith("full: ")

@@ -28,7 +28,7 @@ from hypothesis.stateful import (
 )
 
 from aggregator.core import Aggregator
-from aggregator.mqtt.publication import Publication
+from aggregator.publication import Publication
 from aggregator.store.sqlite import SqliteStore
 from edge_agent.agent import Agent, Phase
 from edge_agent.consent.admission import Feed

@@ -12,8 +12,8 @@ import pytest
 
 from aggregator.mqtt import packets, wire
 from aggregator.mqtt.packets import Publish
-from aggregator.mqtt.publication import Publication
 from aggregator.mqtt.wire import ConnectionLostError, Wire
+from aggregator.publication import Publication
 
 
 class Peer:

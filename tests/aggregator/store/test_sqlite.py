@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -28,27 +29,45 @@ def store(tmp_path: Path) -> SqliteStore:
 
 
 def row(device: str, stage: str = "final") -> ReportRow:
-    return ReportRow(device, stage, b"i" * 16, 100, b"raw", 2.0)
+    return ReportRow(device=device, stage=stage, id=b"i" * 16, n=100, raw=b"raw", at=2.0)
 
 
 def refusal(number: int) -> RefusedRow:
-    return RefusedRow("test", f"d{number}", "final", b"i", "malformed", "detail", 5, b"x" * 5, 1.0)
+    return RefusedRow(
+        task="test",
+        device=f"d{number}",
+        stage="final",
+        id=b"i",
+        reason="malformed",
+        detail="detail",
+        length=5,
+        raw=b"x" * 5,
+        at=1.0,
+    )
 
 
 def test_what_was_written_is_read_by_the_next_process(tmp_path: Path, store: SqliteStore) -> None:
     with store.transaction():
         store.insert(1, [row("a", "screening"), row("a"), row("b")])
-        store.put_totals(1, "final", TotalsRow(2, 200, 7, b"12345678"))
-        store.put_published(1, "active", PublishedRow(b"features", 1, 3, 4.0))
+        store.put_totals(
+            1, "final", TotalsRow(devices=2, records=200, change=7, values=b"12345678")
+        )
+        store.put_published(
+            1, "active", PublishedRow(body=b"features", version=1, change=3, at=4.0)
+        )
         store.refuse([refusal(1)])
     store.close()
     again = SqliteStore(tmp_path / "s.db", create=False)
     assert [(t.key, t.name, t.epoch, t.body) for t in again.tasks()] == [(1, "test", 1, b"body")]
     assert list(again.reports(1, "final")) == [row("a"), row("b")]
     assert again.lookup(1, ["a", "z"]) == {("a", "screening"): b"i" * 16, ("a", "final"): b"i" * 16}
-    assert again.totals(1, "final") == TotalsRow(2, 200, 7, b"12345678")
+    assert again.totals(1, "final") == TotalsRow(
+        devices=2, records=200, change=7, values=b"12345678"
+    )
     assert again.totals(1, "screening") == TotalsRow()
-    assert again.published(1, "active") == PublishedRow(b"features", 1, 3, 4.0)
+    assert again.published(1, "active") == PublishedRow(
+        body=b"features", version=1, change=3, at=4.0
+    )
     assert again.first_at(1, "final") == 2.0
     assert again.refused_counts() == {("test", "malformed"): 1}
     again.close()
@@ -104,8 +123,8 @@ def test_of_a_withdrawn_device_no_byte_is_left_in_any_file(
 ) -> None:
     secret = bytes(range(256)) * 8
     with store.transaction():
-        store.insert(1, [row("a")._replace(raw=secret), row("b")])
-        store.refuse([refusal(1)._replace(device="a", raw=secret[:QUARANTINE_BYTES])])
+        store.insert(1, [replace(row("a"), raw=secret), row("b")])
+        store.refuse([replace(refusal(1), device="a", raw=secret[:QUARANTINE_BYTES])])
     elsewhere = SqliteStore(tmp_path / "s.db", create=False)
     with elsewhere.transaction():
         elsewhere.withdraw(1, "a", 3.0)
@@ -150,7 +169,7 @@ def test_the_quarantine_is_bounded_and_the_counters_know_all(store: SqliteStore)
     assert kept[0].device == f"d{QUARANTINE_ROWS + 499}"  # the newest first, the oldest gone
     assert store.refused_counts() == {("test", "malformed"): QUARANTINE_ROWS + 500}
     with store.transaction():
-        store.refuse([refusal(0)._replace(raw=b"x" * 10**6, length=10**6)])
+        store.refuse([replace(refusal(0), raw=b"x" * 10**6, length=10**6)])
     assert (len(store.refused(1)[0].raw), store.refused(1)[0].length) == (QUARANTINE_BYTES, 10**6)
 
 
