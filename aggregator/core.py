@@ -61,7 +61,7 @@ class Aggregator:
     # --- start ----------------------------------------------------------------------------------
 
     def start(self, now: float) -> list[Publication]:
-        """Register the tasks; return everything that should be retained, except for the receipts."""
+        """Register the tasks; returns all that should be retained, except for the receipts."""
         publications = []
         with self.store.transaction():
             for federation in self.federations.values():
@@ -181,10 +181,10 @@ class Aggregator:
             publications += retained.repeated(self.store, federation, now)
         return publications
 
-    def estimate(self, now: float, *, force: bool = False) -> list[Publication]:
+    def estimate(self, now: float) -> list[Publication]:
         """Re-estimate what has changed and return the new subspaces."""
         publications = []
-        for job in self.jobs(now, force=force):
+        for job in self.jobs(now):
             try:
                 result = job.run()
             except StoreBusyError as error:
@@ -195,14 +195,14 @@ class Aggregator:
                 publications += self.estimating.publish(job, result, now)
         return publications
 
-    def jobs(self, now: float, *, force: bool = False) -> list[Estimation]:
+    def jobs(self, now: float) -> list[Estimation]:
         """The estimates that are due.
 
         For a caller who runs them elsewhere and hands them to `estimating.publish`.
         """
         for federation in self.federations.values():
             self._activating.notice(federation)
-        return self.estimating.due(self.federations.values(), now, force=force)
+        return self.estimating.due(self.federations.values(), now)
 
     def withdraw(self, device: str, now: float) -> int:
         """Take a device out of all tasks, for good; how many reports that were."""

@@ -66,13 +66,11 @@ class Estimating:
         self._failed: dict[str, int] = {}  # changes of the totals that could not be estimated
         self.latest: dict[str, Subspace] = {}  # what is on the wire, for the metrics
 
-    def due(
-        self, federations: Iterable[Federation], now: float, *, force: bool = False
-    ) -> list[Estimation]:
+    def due(self, federations: Iterable[Federation], now: float) -> list[Estimation]:
         """The estimates to be made now."""
         jobs = []
         for federation in federations:
-            if not force and self._too_early(federation.name, now):
+            if self._too_early(federation.name, now):
                 continue
             self._looked[federation.name] = now
             if FINAL in federation.layouts:
@@ -84,7 +82,7 @@ class Estimating:
         return now < self._looked.get(name, float("-inf")) + pause
 
     def _changed(self, federation: Federation, now: float) -> list[Estimation]:
-        """One estimate if the totals are not those of the last one, that failed or is published."""
+        """An estimate, unless the totals are those of the last one that was published or failed."""
         row = self._store.totals(federation.key, FINAL)
         shown = self.recall(federation)
         known = max(shown.change if shown else 0, self._failed.get(federation.name, 0))
@@ -147,7 +145,8 @@ class Estimating:
             if shown is not None and shown.change >= job.change:
                 return None
             version = shown.version + 1 if shown else 1
-            # Without any report left there is no subspace: an empty message clears the retained one.
+            # Without any report left there is no subspace: an empty message clears what is
+            # retained.
             body = b"" if result is None else messages.encode(replace(result, version=version))
             row = PublishedRow(body=body, version=version, change=job.change, at=now)
             self._store.put_published(job.federation.key, "subspace", row)

@@ -1,4 +1,4 @@
-"""From the store to what an estimate starts from: the cached sums or, if the task asks, trimmed ones.
+"""From the store to what an estimate starts from: cached sums or, if the task says so, trimmed.
 
 Trimming needs every report by itself, so the stored bytes are opened again; intake and totals know
 nothing about it. Of a wide report so many coordinates are gathered at a time that memory stays

@@ -69,7 +69,7 @@ class RefusedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalsRow:
-    """Merged integers of one stage: their bytes (little-endian int64), and how often they changed."""
+    """Merged integers of one stage: their bytes (little-endian int64), how often they changed."""
 
     devices: int = 0
     records: int = 0

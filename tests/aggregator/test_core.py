@@ -63,7 +63,7 @@ def test_a_start_publishes_the_task_and_a_restart_everything_that_was_retained(
         ("fsir/1/screened/task", task.encode(), 1)
     ]
     active = [p for p in deliver(first, task, range(2), 1.0) if p.topic.endswith("active")]
-    first.jobs(1.0, force=True)
+    first.jobs(1.0)
     stage = first.federations["screened"].layouts["final"].stage
     first.take(topic(task, "d0"), report(task, "d0", 7, stage))
     first.commit(2.0)

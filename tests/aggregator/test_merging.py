@@ -95,7 +95,7 @@ class Federation:
 
     def subspace(self) -> messages.Subspace:
         for worker in self.workers:
-            for publication in worker.estimate(2.0, force=True):
+            for publication in worker.estimate(2.0):
                 self.published[publication.topic] = publication.payload
         found = decode(self.published[messages.topic(self.task.name, "subspace")], Subspace)
         assert isinstance(found, messages.Subspace)
@@ -114,7 +114,7 @@ def reference(
     federation.run(first_reports(task), [])
     worker, features = federation.workers[0], ()
     if task.screening is not None:
-        worker.jobs(1.0, force=True)
+        worker.jobs(1.0)
         features = worker.federations[task.name].layouts["final"].stage.features
         federation.run(final_reports(task, features), [])
     values = {
@@ -159,7 +159,7 @@ def test_any_schedule_gives_the_same_bits(
     if features:
         federation.run(final_reports(task, features), second)
     store, made = federation.workers[0].store, federation.workers[0].federations[task.name]
-    federation.workers[0].jobs(1.0, force=True)
+    federation.workers[0].jobs(1.0)
     assert {stage: store.totals(1, stage).values for stage in made.layouts} == values
     assert all(counting.agrees(store, made, stage) for stage in made.layouts)
     found = federation.subspace()

@@ -90,7 +90,7 @@ def test_no_more_than_a_window_at_qos_1_is_unconfirmed(peer: Peer) -> None:
             for _, flags, body in peer.received()
         ]
         waiting = [message.mid for message in found if message.mid]
-        assert 0 < len(waiting) <= wire.WINDOW
+        assert 0 < len(waiting) <= wire.WINDOW_MESSAGES
         numbers += waiting
         peer.end.sendall(b"".join(packets.acknowledgement(mid) for mid in waiting))
         peer.wire.read(1.0, 1)
@@ -153,7 +153,7 @@ def test_a_slow_broker_is_waited_for(peer: Peer) -> None:
 def test_a_broker_that_takes_nothing_is_given_up(
     monkeypatch: pytest.MonkeyPatch, peer: Peer
 ) -> None:
-    monkeypatch.setattr(wire, "PATIENCE", 0.0)
+    monkeypatch.setattr(wire, "PATIENCE_SECONDS", 0.0)
     with pytest.raises(ConnectionLostError, match="takes nothing"):
         peer.wire.publish([Publication("t", bytes(8 * 2**20), 0)])
 
