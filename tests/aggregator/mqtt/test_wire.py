@@ -30,9 +30,9 @@ class Peer:
 
     def received(self) -> list[tuple[int, int, bytes]]:
         """The packets that have come so far."""
-        found, rest = packets.split(self.end.recv(2**20))
+        complete, rest = packets.split(self.end.recv(2**20))
         assert rest == b""
-        return found
+        return complete
 
     def close(self) -> None:
         self.wire.close()
@@ -85,11 +85,11 @@ def test_no_more_than_a_window_at_qos_1_is_unconfirmed(peer: Peer) -> None:
     )
     numbers = []
     while len(numbers) < 25:
-        found = [
+        arrived = [
             packets.read_publish(flags, body, peer.wire.version)
             for _, flags, body in peer.received()
         ]
-        waiting = [message.mid for message in found if message.mid]
+        waiting = [message.mid for message in arrived if message.mid]
         assert 0 < len(waiting) <= wire.WINDOW_MESSAGES
         numbers += waiting
         peer.end.sendall(b"".join(packets.acknowledgement(mid) for mid in waiting))
