@@ -1,33 +1,38 @@
 """The daemon: connects an `Aggregator` to a broker.
 
-One thread reads, merges, commits, acknowledges and answers, in that order: a message is acknowledged only after its
-transaction is on the disk, a receipt is sent only after that. Estimates run in a second thread. Whenever nothing more
-comes in, what was taken is committed at once: a broker with a small window would otherwise wait for us, and we for it.
+One thread reads, merges, commits, acknowledges and answers, in that order: a message is
+acknowledged only after its transaction is on the disk, a receipt is sent only after that. Estimates
+run in a second thread. Whenever nothing more comes in, what was taken is committed at once: a
+broker with a small window would otherwise wait for us, and we for it.
 """
 
 from __future__ import annotations
 
 import logging
+import random
 import time
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 
-from aggregator.core import Aggregator, Estimation
+from aggregator.core import Aggregator
 from aggregator.monitoring.metrics import Metrics
 from aggregator.mqtt.connector import Connector
-from aggregator.mqtt.publication import Publication
 from aggregator.mqtt.wire import ConnectionLostError, Wire
+from aggregator.publication import Publication
+from aggregator.results.background import Background
 from aggregator.store.base import StoreBusyError
 from fsir.errors import FsirError
+from fsir.net.backoff import Delays
 from fsir.net.broker import Broker
-from fsir.wire.messages import Subspace, topic
+from fsir.wire.messages import topic
 
-LOG = logging.getLogger("fsir.aggregator")
+log = logging.getLogger("fsir.aggregator")
 MOST_MESSAGES = 1000  # per transaction, about: waiting for the disk is what a batch shares ...
 MOST_BYTES = 16 * 2**20  # ... and their size, which bounds our memory
 IDLE_SECONDS = 0.2  # longest wait for the socket, so that timers and a stop are noticed
-FIRST_RETRY, SLOWEST_RETRY = 0.5, 30.0
+FIRST_RETRY_SECONDS = 0.5
+LONGEST_RETRY_SECONDS = 30.0
 STALE_SECONDS = 60.0  # a loop that has not turned for so long is not healthy
+_NAP_SECONDS = 0.1  # a stop is noticed so soon
 
 
 def _nowhere(point: str) -> None:
@@ -45,15 +50,18 @@ class Daemon:
         client_id: str = "fsir-aggregator",
         share: str | None = None,
         version: str | None = None,
-        metrics: Metrics | None = None,
         reached: Callable[[str], None] = _nowhere,
+        delays: Delays | None = None,
+        rng: random.Random | None = None,
     ) -> None:
         self.aggregator = aggregator
-        self.metrics = metrics or Metrics(aggregator)
+        self.metrics = Metrics(aggregator)
         self._connector = Connector(broker, client_id, self._deliver, version)
         self._wire: Wire | None = None
         self._share = share
         self._reached = reached
+        self._delays = delays or Delays(first=FIRST_RETRY_SECONDS, longest=LONGEST_RETRY_SECONDS)
+        self._rng = rng or random.SystemRandom()
         self._stopping = False
         self._connected = False
         self._trouble = ""  # why the store cannot be written
@@ -62,8 +70,7 @@ class Daemon:
         self._unacknowledged: list[int] = []
         self._bytes = 0
         self._oldest = 0.0  # when the first message of the batch came
-        self._estimator = ThreadPoolExecutor(1, "estimate")
-        self._running: list[tuple[Estimation, Future[Subspace | None]]] = []
+        self._background = Background(aggregator.estimating, self.metrics.estimated)
 
     def stop(self) -> None:
         """Finish the batch and leave; may be called from a signal handler or another thread."""
@@ -80,32 +87,37 @@ class Daemon:
         }
 
     def run(self) -> None:
-        """Serve until stopped. Raises only what waiting does not mend: a refused login, a store of another kind."""
-        delay = FIRST_RETRY
+        """Take reports until stopped.
+
+        Raises only what waiting does not mend: a refused login, a store of another kind.
+        """
+        attempt = 0
         try:
             while not self._stopping:
-                try:
-                    self._session()
-                except (ConnectionLostError, StoreBusyError) as error:
-                    LOG.warning("%s", error)
-                except FsirError:
-                    raise
-                except (
-                    Exception
-                ):  # whatever it is: what was not acknowledged comes again on a new connection
-                    LOG.exception("unexpected; starting a new connection")
-                delay = FIRST_RETRY if self._connected else min(2 * delay, SLOWEST_RETRY)
+                self._try_session()
+                attempt = 0 if self._connected else attempt + 1
                 self._forget()
-                self._sleep(delay)
+                self._sleep(self._delays.after(attempt, self._rng))
         finally:
-            self._estimator.shutdown(wait=False, cancel_futures=True)
+            self._background.close()
             self._forget()
+
+    def _try_session(self) -> None:
+        try:
+            self._session()
+        except (ConnectionLostError, StoreBusyError) as error:
+            log.warning("%s", error)
+        except FsirError:
+            raise
+        except Exception:
+            # Whatever it is: what was not acknowledged comes again on a new connection.
+            log.exception("unexpected; starting a new connection")
 
     def _sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while not self._stopping and time.monotonic() < end:
             self._turned = time.monotonic()
-            time.sleep(min(0.1, seconds))
+            time.sleep(min(_NAP_SECONDS, seconds))
 
     def _forget(self) -> None:
         """Unacknowledged messages come again, under other numbers."""
@@ -114,31 +126,38 @@ class Daemon:
             self._wire = None
         self._connected = False
         self.aggregator.drop()
-        self._unacknowledged, self._bytes = [], 0
+        self._unacknowledged = []
+        self._bytes = 0
 
     def _session(self) -> None:
         """One connection, from its first packet to its end."""
-        aggregator = self.aggregator
-        retained = aggregator.start(
-            time.time()
-        )  # before anything else: it may find that this store is not ours
-        wire = self._wire = self._connector.open()
-        reports = [topic(name, "report", "+") for name in aggregator.federations]
-        wire.subscribe(
-            [f"$share/{self._share}/{name}" if self._share else name for name in reports]
-        )
+        # Before anything else: it may find that this store is not ours.
+        retained = self.aggregator.start(time.time())
+        wire = self._connector.open()
+        self._wire = wire
+        wire.subscribe(self._topics())
         wire.publish(retained)
         self._connected = True
-        LOG.info("connected with MQTT %s, %d task(s)", wire.version, len(aggregator.federations))
+        count = len(self.aggregator.federations)
+        log.info("connected with MQTT %s, %d task(s)", wire.version, count)
         while not self._stopping:
-            self._turned = time.monotonic()
-            room = MOST_MESSAGES - aggregator.waiting
-            came = wire.read(0.0 if aggregator.waiting else IDLE_SECONDS, room, MOST_BYTES)
-            if aggregator.waiting and (came == 0 or came >= room or self._bytes >= MOST_BYTES):
-                self._flush(wire)
-            self._timers(wire)
-        if aggregator.waiting:
+            self._turn(wire)
+        if self.aggregator.waiting:
             self._flush(wire)
+
+    def _topics(self) -> list[str]:
+        reports = [topic(name, "report", "+") for name in self.aggregator.federations]
+        return [f"$share/{self._share}/{name}" for name in reports] if self._share else reports
+
+    def _turn(self, wire: Wire) -> None:
+        """Take what is there; commit it if there is nothing more, or enough."""
+        aggregator = self.aggregator
+        self._turned = time.monotonic()
+        room = MOST_MESSAGES - aggregator.waiting
+        came = wire.read(0.0 if aggregator.waiting else IDLE_SECONDS, room, MOST_BYTES)
+        if aggregator.waiting and (came == 0 or came >= room or self._bytes >= MOST_BYTES):
+            self._flush(wire)
+        self._timers(wire)
 
     def _deliver(self, topic: str, payload: bytes, mid: int) -> None:
         if not self.aggregator.waiting:
@@ -150,12 +169,15 @@ class Daemon:
 
     def _flush(self, wire: Wire) -> None:
         """Commit, then acknowledge, then answer."""
-        count, start = self.aggregator.waiting, time.monotonic()
+        count = self.aggregator.waiting
+        start = time.monotonic()
         receipts = self._commit()
         self.metrics.merged(count, time.monotonic() - start)
-        LOG.debug("%d reports, %d answers", count, len(receipts))
+        log.debug("%d reports, %d answers", count, len(receipts))
         self._reached("committed")
-        mids, self._unacknowledged, self._bytes = self._unacknowledged, [], 0
+        mids = self._unacknowledged
+        self._unacknowledged = []
+        self._bytes = 0
         wire.acknowledge(mids)
         self._reached("acknowledged")
         wire.publish(receipts)
@@ -163,27 +185,30 @@ class Daemon:
         self._reached("answered")
 
     def _commit(self) -> list[Publication]:
-        """Insist: as long as the store cannot be written nothing is acknowledged, and nothing more is read."""
-        delay = FIRST_RETRY
+        """Insist: until the store can be written nothing is acknowledged, and nothing more read."""
+        attempt = 0
         while True:
             try:
                 receipts = self.aggregator.commit(time.time())
             except StoreBusyError as error:
-                self._trouble = str(error)
-                if self._stopping:
-                    raise ConnectionLostError(
-                        f"stopped while the store could not be written: {error}"
-                    ) from error
-                LOG.error(
-                    "the store cannot be written (%s): nothing is acknowledged; again in %.1f s",
-                    error,
-                    delay,
-                )
-                self._sleep(delay)
-                delay = min(2 * delay, SLOWEST_RETRY)
+                self._wait_for_store(error, self._delays.after(attempt, self._rng))
+                attempt += 1
             else:
                 self._trouble = ""
                 return receipts
+
+    def _wait_for_store(self, error: StoreBusyError, delay: float) -> None:
+        self._trouble = str(error)
+        if self._stopping:
+            raise ConnectionLostError(
+                f"stopped while the store could not be written: {error}"
+            ) from error
+        log.error(
+            "the store cannot be written (%s): nothing is acknowledged; again in %.1f s",
+            error,
+            delay,
+        )
+        self._sleep(delay)
 
     def _timers(self, wire: Wire) -> None:
         if time.monotonic() < self._next_look:
@@ -192,27 +217,9 @@ class Daemon:
         now = time.time()
         try:
             wire.publish(self.aggregator.tick(now) + self.aggregator.receipts())
-            for job, future in [entry for entry in self._running if entry[1].done()]:
-                self._running.remove((job, future))
-                try:
-                    result = future.result()
-                except StoreBusyError as error:
-                    LOG.error("the store cannot be read (%s); trying again", error)
-                    continue
-                except Exception:  # an estimate that fails must not stop the intake
-                    self.aggregator.estimating.failed(job)
-                    continue
-                wire.publish(self.aggregator.estimating.publish(job, result, now))
-            if not self._running:
-                self._running = [
-                    (job, self._estimator.submit(self._estimate, job))
-                    for job in self.aggregator.jobs(now)
-                ]
+            for publications in self._background.finished(now):
+                wire.publish(publications)
+            if self._background.idle:
+                self._background.start(self.aggregator.jobs(now))
         except StoreBusyError as error:
-            LOG.error("the store cannot be written (%s); trying again", error)
-
-    def _estimate(self, job: Estimation) -> Subspace | None:
-        start = time.monotonic()
-        result = job.run()
-        self.metrics.estimated(time.monotonic() - start)
-        return result
+            log.error("the store cannot be written (%s); trying again", error)

@@ -1,7 +1,7 @@
 """From bytes on a topic to rows of integers that may be merged, or to the reason why not.
 
-The work is done in batches: every message is parsed on its own, then the packed values of all reports with the same
-layout are opened, tested and later added together.
+The work is done in batches: every message is parsed on its own, then the packed values of all
+reports with the same layout are opened, tested and later added together.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aggregator.federation import Federation, Layout, tally
 from aggregator.reasons import Refusal
+from fsir.arrays import Integers
 from fsir.errors import MessageError, VersionError
 from fsir.limits import DEVICE_NAME
 from fsir.privacy.plan import FINAL
@@ -21,14 +21,12 @@ from fsir.wire import codec
 from fsir.wire.decode import SealedReport, decode_sealed, unpack
 from fsir.wire.messages import STAGES, STATUSES, report_id, topic
 
-Integers = NDArray[np.int64]
 REFUSED = STATUSES[2]
-_ROOM = (
-    2**15
-)  # integers opened at a time: what stays in the processor's cache, and bounds our memory
+# Integers opened at a time: what stays in the processor's cache, and bounds our memory.
+_AT_ONCE = 2**15
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, kw_only=True)
 class Arrival:
     """One message on its way in."""
 
@@ -76,61 +74,69 @@ def parse(arrival: Arrival, reports: Mapping[str, Federation]) -> None:
         )
         return
     arrival.federation = federation
-    arrival.device, arrival.task, arrival.stage = device, federation.digest, federation.first
+    arrival.device = device
+    arrival.task = federation.digest
+    arrival.stage = federation.first
     try:
-        table = unpack(arrival.raw, "report")
-        # Whatever else is wrong, the receipt should reach the report that it is about.
-        if table.get("stage") in STAGES:
-            arrival.stage = table["stage"]
-        if isinstance(table.get("task"), bytes) and len(table["task"]) == 32:
-            arrival.task = table["task"]
-        report = decode_sealed(table)
+        report = _unseal(arrival)
     except VersionError as error:
         arrival.refusal = Refusal("wrong version", str(error))
     except MessageError as error:
         arrival.refusal = Refusal("malformed", str(error))
     else:
-        arrival.refusal = _mismatch(report, arrival.device, federation)
+        arrival.refusal = _mismatch(report, device, federation)
         if arrival.refusal is None:
             arrival.report = report
 
 
+def _unseal(arrival: Arrival) -> SealedReport:
+    table = unpack(arrival.raw, "report")
+    # Whatever else is wrong, the receipt should reach the report that it is about.
+    if table.get("stage") in STAGES:
+        arrival.stage = table["stage"]
+    if isinstance(table.get("task"), bytes) and len(table["task"]) == 32:
+        arrival.task = table["task"]
+    return decode_sealed(table)
+
+
 def _mismatch(report: SealedReport, device: str, federation: Federation) -> Refusal | None:
+    """Why a report that can be read does not belong here."""
+    name = federation.name
     if report.task != federation.digest:
-        wanted, found = federation.digest.hex()[:16], report.task.hex()[:16]
-        return Refusal(
-            "wrong task", f"made for task {found}, this is {federation.name!r}, {wanted}"
-        )
+        made_for = report.task.hex()[:16]
+        ours = federation.digest.hex()[:16]
+        return Refusal("wrong task", f"made for task {made_for}, this is {name!r}, {ours}")
     if report.device != device:
         return Refusal(
             "wrong device", f"names {report.device!r} but came by the topic of {device!r}"
         )
-    if report.stage not in federation.layouts:
+    layout = federation.layouts.get(report.stage)
+    if layout is None:
         if report.stage == FINAL:
             return Refusal("no active set", "the active set has not been published yet")
-        return Refusal("wrong stage", f"task {federation.name!r} has no {report.stage} report")
-    layout = federation.layouts[report.stage]
+        return Refusal("wrong stage", f"task {name!r} has no {report.stage} report")
+    return _wrong_shape(report, layout) or _wrong_size(report, federation.records)
+
+
+def _wrong_shape(report: SealedReport, layout: Layout) -> Refusal | None:
     if layout.votes:
-        wanted_votes = (layout.stage.p, layout.stage.slices)
-        if report.votes is None or report.votes.shape != wanted_votes:
-            found_votes = (
-                "noisy blocks" if report.votes is None else f"votes of shape {report.votes.shape}"
-            )
-            return Refusal(
-                "wrong shape", f"{found_votes} where votes of shape {wanted_votes} are expected"
-            )
-    elif report.packed is None or report.packed.sizes != layout.sizes:
-        found_blocks = (
-            "votes" if report.packed is None else f"blocks of {report.packed.sizes} values"
-        )
-        return Refusal(
-            "wrong shape", f"{found_blocks} where blocks of {layout.sizes} values are expected"
-        )
-    low, high = federation.records
-    if not low <= report.n <= high:
-        asked = f"{low}" if low == high else f"{low} to {high}"
-        return Refusal("wrong size", f"n = {report.n} records where the task asks for {asked}")
-    return None
+        shape = (layout.stage.p, layout.stage.slices)
+        if report.votes is not None and report.votes.shape == shape:
+            return None
+        held = "noisy blocks" if report.votes is None else f"votes of shape {report.votes.shape}"
+        return Refusal("wrong shape", f"{held} where votes of shape {shape} are expected")
+    if report.packed is not None and report.packed.sizes == layout.sizes:
+        return None
+    held = "votes" if report.packed is None else f"blocks of {report.packed.sizes} values"
+    return Refusal("wrong shape", f"{held} where blocks of {layout.sizes} values are expected")
+
+
+def _wrong_size(report: SealedReport, allowed: tuple[int, int]) -> Refusal | None:
+    low, high = allowed
+    if low <= report.n <= high:
+        return None
+    asked = f"{low}" if low == high else f"{low} to {high}"
+    return Refusal("wrong size", f"n = {report.n} records where the task asks for {asked}")
 
 
 def open_all(arrivals: Iterable[Arrival]) -> None:
@@ -142,22 +148,26 @@ def open_all(arrivals: Iterable[Arrival]) -> None:
             groups.setdefault(id(layout), (layout, []))[1].append(arrival)
     for layout, group in groups.values():
         if layout.votes:
-            for arrival in group:
-                if arrival.report is not None and arrival.report.votes is not None:
-                    arrival.values = tally(arrival.report.votes)
+            _open_votes(group)
             continue
-        size = max(1, _ROOM // max(1, layout.width))
+        size = max(1, _AT_ONCE // max(1, layout.width))
         for start in range(0, len(group), size):
-            _open(layout, group[start : start + size])
+            _open_blocks(layout, group[start : start + size])
 
 
-def _open(layout: Layout, group: list[Arrival]) -> None:
+def _open_votes(group: Sequence[Arrival]) -> None:
+    for arrival in group:
+        if arrival.report is not None and arrival.report.votes is not None:
+            arrival.values = tally(arrival.report.votes)
+
+
+def _open_blocks(layout: Layout, group: Sequence[Arrival]) -> None:
     reports = [arrival.report for arrival in group if arrival.report is not None]
-    rows, broken = codec.unpack_many(
-        [r.packed for r in reports if r.packed is not None], layout.sizes
-    )
+    packed = [report.packed for report in reports if report.packed is not None]
+    rows, broken = codec.unpack_many(packed, layout.sizes)
     if len(broken) < len(group):
-        impossible = layout.plausibility.faults(np.array([report.n for report in reports]), rows)
+        sizes = np.array([report.n for report in reports])
+        impossible = layout.plausibility.faults(sizes, rows)
         for i, arrival in enumerate(group):
             arrival.values = rows[i]
         for i, fault in impossible.items():

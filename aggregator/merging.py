@@ -1,4 +1,4 @@
-"""Counting: which of the reports that passed all tests are new, and adding them, inside one transaction."""
+"""Counting, inside one transaction: which reports are new, and adding them."""
 
 from __future__ import annotations
 
@@ -8,18 +8,21 @@ import numpy as np
 
 from aggregator.federation import AT_ONCE, Federation, add
 from aggregator.intake import Arrival
-from aggregator.mqtt.publication import Publication
+from aggregator.publication import Publication
 from aggregator.reasons import Refusal
-from aggregator.store.base import ReportRow, Store, TotalsRow
+from aggregator.store.base import RefusedRow, ReportRow, Store, TotalsRow
 from fsir.wire import messages
+from fsir.wire.messages import Receipt, Verdict
 
-COUNTED, DUPLICATE, REFUSED = messages.STATUSES
+COUNTED, DUPLICATE, _ = messages.STATUSES
+
+Known = Mapping[tuple[str, str], bytes]  # ids of counted reports, by device and stage
 
 
 def count(
     store: Store, federation: Federation, arrivals: Sequence[Arrival], now: float
 ) -> list[Publication]:
-    """Decide about every arrival of one federation, merge the new ones, and return a receipt for each."""
+    """Decide about every arrival of one federation, merge the new ones, answer each."""
     devices = [arrival.device for arrival in arrivals]
     known = store.lookup(federation.key, devices)
     barred = store.withdrawn(federation.key, devices)
@@ -27,81 +30,98 @@ def count(
     receipts = []
     for arrival in arrivals:
         arrival.barred = arrival.device in barred
-        if arrival.refusal is None:
-            place = (arrival.device, arrival.stage)
-            if arrival.barred:
-                arrival.refusal = Refusal(
-                    "withdrawn", f"{arrival.device!r} was taken out of this task"
-                )
-            elif place not in known:
-                known[place] = arrival.id
-                arrival.status = COUNTED
-                fresh.setdefault(arrival.stage, []).append(arrival)
-            elif known[place] == arrival.id:
-                arrival.status = DUPLICATE
-            else:
-                arrival.refusal = Refusal(
-                    "second report", f"{known[place].hex()} was counted before"
-                )
+        if arrival.refusal is None and _is_new(arrival, known):
+            known[arrival.device, arrival.stage] = arrival.id
+            fresh.setdefault(arrival.stage, []).append(arrival)
         receipts.append(_answer(federation, arrival, {} if arrival.barred else known))
     for stage, group in fresh.items():
         _merge(store, federation, stage, group, now)
     return receipts
 
 
+def _is_new(arrival: Arrival, known: Known) -> bool:
+    """Whether to add a report; fills in its status, or why it is refused after all."""
+    counted = known.get((arrival.device, arrival.stage))
+    if arrival.barred:
+        arrival.refusal = Refusal("withdrawn", f"{arrival.device!r} was taken out of this task")
+    elif counted is None:
+        arrival.status = COUNTED
+        return True
+    elif counted == arrival.id:
+        arrival.status = DUPLICATE
+    else:
+        arrival.refusal = Refusal("second report", f"{counted.hex()} was counted before")
+    return False
+
+
 def _merge(
     store: Store, federation: Federation, stage: str, group: Sequence[Arrival], now: float
 ) -> None:
     rows = [
-        ReportRow(a.device, stage, a.id, a.report.n, a.raw, now)
+        ReportRow(device=a.device, stage=stage, id=a.id, n=a.report.n, raw=a.raw, at=now)
         for a in group
         if a.report is not None
     ]
     store.insert(federation.key, rows)
+    values = [arrival.values for arrival in group if arrival.values is not None]
     totals = store.totals(federation.key, stage)
     for start in range(0, len(group), AT_ONCE):
-        values = np.zeros(federation.layouts[stage].width, np.int64)
-        for arrival in group[start : start + AT_ONCE]:
-            assert arrival.values is not None
-            values += arrival.values
         part = rows[start : start + AT_ONCE]
-        totals = add(totals, values, len(part), sum(row.n for row in part))
+        sums = np.zeros(federation.layouts[stage].width, np.int64)
+        for row in values[start : start + AT_ONCE]:
+            sums += row
+        totals = add(totals, sums, len(part), sum(row.n for row in part))
     store.put_totals(federation.key, stage, totals)
 
 
-def _answer(
-    federation: Federation, arrival: Arrival, known: Mapping[tuple[str, str], bytes]
-) -> Publication:
+def _answer(federation: Federation, arrival: Arrival, known: Known) -> Publication:
     reason = arrival.refusal.text if arrival.refusal else ""
-    verdicts = {arrival.stage: messages.Verdict(arrival.id, arrival.status, reason)}
+    verdicts = {arrival.stage: Verdict(arrival.id, arrival.status, reason)}
     return receipt(federation, arrival.device, known, verdicts, arrival.task)
 
 
 def receipt(
-    federation: Federation,
-    device: str,
-    known: Mapping[tuple[str, str], bytes],
-    verdicts: dict[str, messages.Verdict],
-    task: bytes,
+    federation: Federation, device: str, known: Known, verdicts: dict[str, Verdict], task: bytes
 ) -> Publication:
-    """What a device should know: these verdicts, and that its other stages are counted, if they are."""
+    """What a device should know: these verdicts, and which of its other stages are counted."""
     for stage in messages.STAGES:
         if stage not in verdicts and (device, stage) in known:
-            verdicts[stage] = messages.Verdict(known[device, stage], COUNTED)
-    raw = messages.encode(messages.Receipt(task, device, verdicts))
+            verdicts[stage] = Verdict(known[device, stage], COUNTED)
+    raw = messages.encode(Receipt(task, device, verdicts))
     return Publication(messages.topic(federation.name, "receipt", device), raw, qos=0)
 
 
+def quarantine(store: Store, arrivals: Sequence[Arrival], now: float) -> None:
+    """Keep what is refused for whoever asks why; of a device that was withdrawn, not its bytes."""
+    rows = [
+        RefusedRow(
+            task=arrival.name,
+            device=arrival.device,
+            stage=arrival.stage,
+            id=arrival.id,
+            reason=arrival.refusal.reason,
+            detail=arrival.refusal.text,
+            length=len(arrival.raw),
+            raw=b"" if arrival.barred else arrival.raw,
+            at=now,
+        )
+        for arrival in arrivals
+        if arrival.refusal is not None
+    ]
+    if rows:
+        store.refuse(rows)
+
+
 def withdraw(store: Store, federation: Federation, device: str, now: float) -> int:
-    """Take a device out of a federation for good; how many reports that were. The active set stays as it is."""
+    """Take a device out of a federation for good; how many reports that were.
+
+    The active set stays as it is.
+    """
     with store.transaction():
         rows = store.withdraw(federation.key, device, now)
         for row in rows:
-            assert row.raw is not None
-            before = store.totals(federation.key, row.stage)
-            store.put_totals(
-                federation.key, row.stage, add(before, -federation.values(row.raw), -1, -row.n)
-            )
+            totals = _added(store.totals(federation.key, row.stage), federation, row, -1)
+            store.put_totals(federation.key, row.stage, totals)
     return len(rows)
 
 
@@ -109,13 +129,20 @@ def recount(store: Store, federation: Federation, stage: str) -> TotalsRow:
     """The totals of a stage, added up again from the stored reports."""
     totals = TotalsRow()
     for row in store.reports(federation.key, stage):
-        if row.raw is not None:
-            totals = add(totals, federation.values(row.raw), 1, row.n)
+        totals = _added(totals, federation, row, 1)
     return totals
+
+
+def _added(totals: TotalsRow, federation: Federation, row: ReportRow, times: int) -> TotalsRow:
+    """Totals with a report, or with `times = -1` without it; one that was withdrawn is no more."""
+    if row.raw is None:
+        return totals
+    return add(totals, times * federation.values(row.raw), times, times * row.n)
 
 
 def agrees(store: Store, federation: Federation, stage: str) -> bool:
     """Whether the totals, a cache, are what the stored reports add up to."""
-    cached, again = store.totals(federation.key, stage), recount(store, federation, stage)
+    cached = store.totals(federation.key, stage)
+    again = recount(store, federation, stage)
     same = (cached.devices, cached.records) == (again.devices, again.records)
     return same and (cached.values == again.values or not (again.values or any(cached.values)))

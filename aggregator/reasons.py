@@ -1,4 +1,4 @@
-"""Why a report is refused: the codes that receipts, quarantine and metrics use, each with what it means."""
+"""Why a report is refused: the codes of receipts, quarantine and metrics, and what they mean."""
 
 from __future__ import annotations
 
@@ -6,20 +6,27 @@ from dataclasses import dataclass
 
 REASONS = {
     "wrong topic": "the topic names no task of this aggregator, or no possible device",
-    "malformed": "the bytes are not a report of this protocol: broken, too long, a field missing, wrong or unknown",
-    "wrong version": "the report speaks another version of the protocol; update the agent or the aggregator",
-    "wrong task": "the report was made for another task (or another edition of it) than the topic's",
+    "malformed": "the bytes are not a report of this protocol: "
+    "broken, too long, a field missing, wrong or unknown",
+    "wrong version": "the report speaks another version of the protocol; "
+    "update the agent or the aggregator",
+    "wrong task": "the report was made for another task (or another edition of it) "
+    "than the topic's",
     "wrong device": "the report names another device than the topic that it came by",
     "wrong stage": "the task has no such stage",
-    "no active set": "a final report came before the active set was published: nobody can know its features",
-    "wrong shape": "the report holds other blocks, or votes of another shape, than the task asks for",
+    "no active set": "a final report came before the active set was published: "
+    "nobody can know its features",
+    "wrong shape": "the report holds other blocks, or votes of another shape, "
+    "than the task asks for",
     "wrong size": "the report is about another number of records than the task asks for",
-    "implausible": "no honest device can have sent these sums: clip, number of records and noise do not allow them",
+    "implausible": "no honest device can have sent these sums: "
+    "clip, number of records and noise do not allow them",
     "withdrawn": "the device was withdrawn from the task",
     "second report": "a different report of the same device and stage was counted already",
     "full": "the exact sums can take no more reports; start a new epoch of the task",
     "internal error": "the aggregator failed on this report; its log says how",
 }
+_MOST_CHARACTERS = 300  # of a reason in a receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +38,10 @@ class Refusal:
 
     @property
     def text(self) -> str:
-        """What a receipt says: the code, a colon, the detail; short and printable."""
+        """What a receipt says: the code, a colon, the detail; short and printable.
+
+        >>> Refusal("wrong device", "names 'a\\nb'").text
+        "wrong device: names 'a?b'"
+        """
         shown = "".join(c if c.isprintable() else "?" for c in f"{self.reason}: {self.detail}")
-        return shown if len(shown) <= 300 else shown[:297] + "..."
+        return shown if len(shown) <= _MOST_CHARACTERS else shown[: _MOST_CHARACTERS - 3] + "..."

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from aggregator.commands.stored import add_store, names_in
 from aggregator.store.base import StoreError
 from aggregator.store.sqlite import open_store
 from fsir.contract import decode_task
@@ -21,10 +22,19 @@ from fsir.wire.decode import decode
 from fsir.wire.messages import Subspace
 
 
-def subspace(args: argparse.Namespace) -> int:
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The format, where to, and which store."""
+    parser.add_argument(
+        "--format", choices=("json", "csv", "npz"), default="json", help="default: %(default)s"
+    )
+    parser.add_argument("--output", metavar="FILE", help="default: standard output")
+    add_store(parser)
+
+
+def run(args: argparse.Namespace) -> int:
     """Write the current subspace."""
-    task, found = _load(args)
-    raw = {"json": _json, "csv": _csv, "npz": _npz}[args.format](task, found)
+    task, subspace = _load(args)
+    raw = {"json": _json, "csv": _csv, "npz": _npz}[args.format](task, subspace)
     if args.output is not None:
         Path(args.output).write_bytes(raw)
     elif args.format == "npz" and sys.stdout.isatty():
@@ -39,67 +49,75 @@ def _load(args: argparse.Namespace) -> tuple[Task, Subspace]:
     with closing(open_store(args.store, create=False)) as store:
         rows = {row.name: row for row in store.tasks() if args.task in (None, row.name)}
         if len(rows) != 1:
-            names = ", ".join(row.name for row in store.tasks()) or "none"
-            raise StoreError(f"--task {args.task!r}: say which one; the store holds: {names}")
+            raise StoreError(
+                f"--task {args.task!r}: say which one; the store holds: {names_in(store)}"
+            )
         (row,) = rows.values()
         published = store.published(row.key, "subspace")
     if published is None or not published.body:
         raise StoreError(
             f"task {row.name!r}: there is no subspace yet; `status` says what it waits for"
         )
-    found = decode(published.body, Subspace)
-    assert isinstance(found, Subspace)
-    return decode_task(row.body), found
+    subspace = decode(published.body, Subspace)
+    return decode_task(row.body), subspace
 
 
-def standardisation(task: Task, found: Subspace) -> tuple[list[float], list[float]]:
+def _standardisation(task: Task, subspace: Subspace) -> tuple[list[float], list[float]]:
     """Centre and scale of the subspace's features: a record x enters as (x - centre) / scale."""
     place = {name: j for j, name in enumerate(task.features.names)}
-    chosen = [place[name] for name in found.features]
+    chosen = [place[name] for name in subspace.features]
     return [task.features.centre[j] for j in chosen], [task.features.scale[j] for j in chosen]
 
 
-def arrays(task: Task, found: Subspace) -> dict[str, Any]:
+def _arrays(task: Task, subspace: Subspace) -> dict[str, Any]:
     """Everything about a subspace, as arrays and numbers."""
-    centre, scale = standardisation(task, found)
+    centre, scale = _standardisation(task, subspace)
     values: dict[str, Any] = {
-        "task": task.name, "digest": task.digest.hex(), "version": found.version, "features": list(found.features),
-        "centre": np.array(centre), "scale": np.array(scale), "basis": found.basis,
-        "singular_values": found.singular_values, "noise_level": found.noise_level,
-        "expected_error": found.expected_error, "devices": found.devices, "records": found.records,
-        "refused": found.refused, "notes": list(found.notes),
-    }  # fmt: skip
-    if found.classifier is not None:
-        c = found.classifier
-        values |= {
-            "classes": list(c.classes),
-            "weights": c.weights,
-            "bias": c.bias,
-            "centroids": c.centroids,
-        }
+        "task": task.name,
+        "digest": task.digest.hex(),
+        "version": subspace.version,
+        "features": list(subspace.features),
+        "centre": np.array(centre),
+        "scale": np.array(scale),
+        "basis": subspace.basis,
+        "singular_values": subspace.singular_values,
+        "noise_level": subspace.noise_level,
+        "expected_error": subspace.expected_error,
+        "devices": subspace.devices,
+        "records": subspace.records,
+        "refused": subspace.refused,
+        "notes": list(subspace.notes),
+    }
+    classifier = subspace.classifier
+    if classifier is not None:
+        values["classes"] = list(classifier.classes)
+        values["weights"] = classifier.weights
+        values["bias"] = classifier.bias
+        values["centroids"] = classifier.centroids
     return values
 
 
-def _json(task: Task, found: Subspace) -> bytes:
+def _json(task: Task, subspace: Subspace) -> bytes:
     plain = {
-        k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in arrays(task, found).items()
+        name: value.tolist() if isinstance(value, np.ndarray) else value
+        for name, value in _arrays(task, subspace).items()
     }
     return (json.dumps(plain) + "\n").encode()
 
 
-def _csv(task: Task, found: Subspace) -> bytes:
+def _csv(task: Task, subspace: Subspace) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        ["feature", "centre", "scale", *(f"direction_{k + 1}" for k in range(found.dimension))]
-    )
-    centre, scale = standardisation(task, found)
-    for name, c, s, row in zip(found.features, centre, scale, found.basis.tolist(), strict=True):
-        writer.writerow([name, repr(c), repr(s), *(repr(value) for value in row)])
+    directions = (f"direction_{k + 1}" for k in range(subspace.dimension))
+    writer.writerow(["feature", "centre", "scale", *directions])
+    centre, scale = _standardisation(task, subspace)
+    rows = zip(subspace.features, centre, scale, subspace.basis.tolist(), strict=True)
+    for name, middle, unit, values in rows:
+        writer.writerow([name, repr(middle), repr(unit), *(repr(value) for value in values)])
     return text.getvalue().encode()
 
 
-def _npz(task: Task, found: Subspace) -> bytes:
+def _npz(task: Task, subspace: Subspace) -> bytes:
     file = io.BytesIO()
-    np.savez(file, **arrays(task, found))
+    np.savez(file, **_arrays(task, subspace))
     return file.getvalue()

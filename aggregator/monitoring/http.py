@@ -1,4 +1,7 @@
-"""`/metrics` and `/healthz`, from a thread of the standard library's server: one scrape a minute needs no more."""
+"""`/metrics` and `/healthz`, from a thread of the standard library's server.
+
+One scrape a minute needs no more.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,13 @@ from threading import Thread
 
 from fsir.errors import FsirError
 
+IDLE_SECONDS = 10  # a client that sends nothing for so long is left alone
+
 Page = Callable[[], tuple[int, str, bytes]]  # status, content type, body
 
 
 class HttpServer:
-    """Serves pages until it is closed; with port 0 it finds a free one."""
+    """Shows pages until it is closed; with port 0 it finds a free one."""
 
     def __init__(self, address: str, pages: dict[str, Page]) -> None:
         host, _, port = address.rpartition(":")
@@ -35,7 +40,7 @@ class HttpServer:
         return int(self._server.server_address[1])
 
     def close(self) -> None:
-        """Stop serving."""
+        """Show nothing any more."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
@@ -45,8 +50,8 @@ def pages(metrics: Callable[[], bytes], health: Callable[[], dict[str, object]])
     """The two pages of the aggregator."""
 
     def healthz() -> tuple[int, str, bytes]:
-        found = health()
-        return (200 if found["ok"] else 503), "application/json", json.dumps(found).encode()
+        answer = health()
+        return (200 if answer["ok"] else 503), "application/json", json.dumps(answer).encode()
 
     return {
         "/metrics": lambda: (200, "text/plain; version=0.0.4; charset=utf-8", metrics()),
@@ -55,15 +60,14 @@ def pages(metrics: Callable[[], bytes], health: Callable[[], dict[str, object]])
 
 
 def _handler(pages: dict[str, Page]) -> type[BaseHTTPRequestHandler]:
+    def nothing() -> tuple[int, str, bytes]:
+        return 404, "text/plain", f"nothing here; try {', '.join(pages)}\n".encode()
+
     class Handler(BaseHTTPRequestHandler):
-        timeout = 10  # of a client that sends nothing
+        timeout = IDLE_SECONDS
 
         def do_GET(self) -> None:
-            page = pages.get(self.path.partition("?")[0])
-            known = ", ".join(pages)
-            status, kind, body = (
-                page() if page else (404, "text/plain", f"nothing here; try {known}\n".encode())
-            )
+            status, kind, body = pages.get(self.path.partition("?")[0], nothing)()
             self.send_response(status)
             self.send_header("Content-Type", kind)
             self.send_header("Content-Length", str(len(body)))

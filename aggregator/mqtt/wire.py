@@ -1,7 +1,7 @@
-"""An open MQTT connection, driven by the thread that uses it: reads in large pieces, writes in large pieces.
+"""An open MQTT connection, driven by the thread that uses it; reads and writes large pieces.
 
-A message at QoS 1 waits here until the broker has confirmed enough of the earlier ones. Nothing is repeated: after a
-lost connection everything that should be retained is published again anyway.
+A message at QoS 1 waits here until the broker has confirmed enough of the earlier ones. Nothing is
+repeated: after a lost connection everything that should be retained is published again anyway.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from aggregator.mqtt import packets
-from aggregator.mqtt.publication import Publication
+from aggregator.publication import Publication
 from fsir.errors import FsirError
 
-LOG = logging.getLogger("fsir.aggregator")
-WINDOW = 10  # messages at QoS 1 that the broker may still have to confirm; version 5 brokers allow 20 or more
-PIECE = 2**16  # bytes read at a time
-PATIENCE = 60.0  # seconds with a broker that takes nothing
+log = logging.getLogger("fsir.aggregator")
+# Messages at QoS 1 that the broker may still have to confirm; version 5 brokers allow 20 or more.
+WINDOW_MESSAGES = 10
+PIECE_BYTES = 2**16  # read at a time
+PATIENCE_SECONDS = 60.0  # with a broker that takes nothing
+_POLL_MILLISECONDS = 100  # for a broker that may take something again
 _TAKEN_OVER = 142
 
 Deliver = Callable[[str, bytes, int], None]  # topic, payload, number (0: nothing to acknowledge)
@@ -33,7 +35,10 @@ class ConnectionLostError(FsirError):
 
 
 class Wire:
-    """One connection after its handshake; every method raises `ConnectionLostError` when it is gone."""
+    """One connection after its handshake.
+
+    Every method raises `ConnectionLostError` when it is gone.
+    """
 
     def __init__(
         self,
@@ -43,41 +48,54 @@ class Wire:
         deliver: Deliver,
         *,
         keepalive: float = 60.0,
-        window: int = WINDOW,
+        window: int = WINDOW_MESSAGES,
     ) -> None:
-        self._sock, self._name, self.version, self._deliver = sock, name, version, deliver
-        self._keepalive, self._window = keepalive or float("inf"), window
+        now = time.monotonic()
+        self._sock = sock
+        self._name = name
+        self.version = version
+        self._deliver = deliver
+        self._keepalive = keepalive or float("inf")
+        self._window = window
         self.keep: object = None  # whatever must live as long as this does
         self._rest = b""
         self._arrived = 0
         self._mid = 0
         self._unconfirmed: set[int] = set()
         self._queue: deque[Publication] = deque()
-        self._heard = self._said = time.monotonic()
+        self._heard = now
+        self._said = now
         self._poll = select.poll()
         self._poll.register(sock.fileno(), select.POLLIN)
 
-    # --- reading --------------------------------------------------------------------------------------------------
+    # --- reading --------------------------------------------------------------------------------
 
     def read(self, timeout: float, most: int, most_bytes: int = 2**24) -> int:
-        """Wait up to `timeout` seconds, then hand over what is there, about so many at most; how many they were."""
-        before, size = self._arrived, 0
+        """Wait up to `timeout` seconds, then hand over what is there; how many messages that were.
+
+        About so many, or so many bytes, at most.
+        """
+        before = self._arrived
+        size = 0
         self._keep_alive()
-        pending = getattr(
-            self._sock, "pending", None
-        )  # bytes inside of TLS do not show on the socket
-        if (pending and pending()) or self._poll.poll(1000 * timeout):
-            while (
-                self._arrived - before < most and size < most_bytes and (piece := self._receive())
-            ):
+        if self._pending() or self._poll.poll(1000 * timeout):
+            while self._arrived - before < most and size < most_bytes:
+                piece = self._receive()
+                if not piece:
+                    break
                 size += len(piece)
                 self._take(piece)
         return self._arrived - before
 
+    def _pending(self) -> bool:
+        """Whether there are bytes inside of TLS: they do not show on the socket."""
+        pending = getattr(self._sock, "pending", None)
+        return bool(pending and pending())
+
     def _receive(self) -> bytes:
         """What is there, or nothing."""
         try:
-            piece: bytes = self._sock.recv(PIECE)
+            piece: bytes = self._sock.recv(PIECE_BYTES)
         except (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError):
             return b""
         except OSError as error:
@@ -89,8 +107,8 @@ class Wire:
     def _take(self, piece: bytes) -> None:
         self._heard = time.monotonic()
         try:
-            found, self._rest = packets.split(self._rest + piece if self._rest else piece)
-            for kind, flags, body in found:
+            complete, self._rest = packets.split(self._rest + piece if self._rest else piece)
+            for kind, flags, body in complete:
                 if kind == packets.PUBLISH:
                     self._arrived += 1
                     self._deliver(*packets.read_publish(flags, body, self.version))
@@ -103,21 +121,20 @@ class Wire:
         if kind == packets.PUBACK:
             self._unconfirmed.discard(int.from_bytes(body[:2], "big"))
             self._publish_more()
-        if kind == packets.DISCONNECT:
+            self._complain("publish", packets.failures(kind, body, self.version))
+        elif kind == packets.SUBACK:
+            self._complain("subscribe", packets.failures(kind, body, self.version))
+        elif kind == packets.DISCONNECT:
             reason = body[0] if body else 0
-            hint = (
-                "; another program uses our client id, give each its own"
-                if reason == _TAKEN_OVER
-                else ""
-            )
+            taken = "; another program uses our client id, give each its own"
+            hint = taken if reason == _TAKEN_OVER else ""
             raise ConnectionLostError(
                 f"{self._name}: the broker says good-bye, reason {reason}{hint}"
             )
-        if kind in (packets.PUBACK, packets.SUBACK) and (
-            codes := packets.failures(kind, body, self.version)
-        ):
-            what = "publish" if kind == packets.PUBACK else "subscribe"
-            LOG.error(
+
+    def _complain(self, what: str, codes: Sequence[int]) -> None:
+        if codes:
+            log.error(
                 "%s: we may not %s (reason %d); check the broker's access list",
                 self._name,
                 what,
@@ -137,7 +154,7 @@ class Wire:
             self._sock.send(packets.GOODBYE)
         self._sock.close()
 
-    # --- writing --------------------------------------------------------------------------------------------------
+    # --- writing --------------------------------------------------------------------------------
 
     def subscribe(self, topics: list[str]) -> None:
         """Subscribe at QoS 1."""
@@ -151,19 +168,17 @@ class Wire:
         """Publish; what was asked for at QoS 0 leaves in one piece."""
         self._queue.extend(publication for publication in publications if publication.qos)
         self._publish_more()
-        self._write(
-            b"".join(
-                [
-                    packets.retained(p.topic, p.payload, self.version)
-                    for p in publications
-                    if not p.qos
-                ]
-            )
-        )
+        at_once = [
+            packets.retained(publication.topic, publication.payload, self.version)
+            for publication in publications
+            if not publication.qos
+        ]
+        self._write(b"".join(at_once))
 
     def _publish_more(self) -> None:
         while self._queue and len(self._unconfirmed) < self._window:
-            publication, mid = self._queue.popleft(), self._number()
+            publication = self._queue.popleft()
+            mid = self._number()
             self._unconfirmed.add(mid)
             self._write(packets.retained(publication.topic, publication.payload, self.version, mid))
 
@@ -172,7 +187,8 @@ class Wire:
         return self._mid
 
     def _write(self, raw: bytes) -> None:
-        rest, deadline = memoryview(raw), time.monotonic() + PATIENCE
+        rest = memoryview(raw)
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while rest:
             try:
                 rest = rest[self._sock.send(rest) :]
@@ -181,10 +197,13 @@ class Wire:
                     raise ConnectionLostError(
                         f"{self._name}: the broker takes nothing any more"
                     ) from None
-                self._poll.modify(self._sock.fileno(), select.POLLOUT)
-                self._poll.poll(100)
-                self._poll.modify(self._sock.fileno(), select.POLLIN)
+                self._wait_for_room()
             except OSError as error:
                 raise ConnectionLostError(f"{self._name}: {error}") from None
         if raw:  # writing nothing must not put off the ping
             self._said = time.monotonic()
+
+    def _wait_for_room(self) -> None:
+        self._poll.modify(self._sock.fileno(), select.POLLOUT)
+        self._poll.poll(_POLL_MILLISECONDS)
+        self._poll.modify(self._sock.fileno(), select.POLLIN)

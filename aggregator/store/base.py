@@ -1,14 +1,16 @@
-"""What an aggregator must remember, as a small interface; `aggregator.store.sqlite` is the one that ships.
+"""What an aggregator must remember, as a small interface; `aggregator.store.sqlite` is one.
 
-A store keeps every counted report's bytes. The totals are a cache of them, always changed in the same transaction, so
-that several workers may write into one store: whoever is inside `transaction` is alone.
+A store keeps every counted report's bytes. The totals are a cache of them, always changed in the
+same transaction, so that several workers may write into one store: whoever is inside `transaction`
+is alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from fsir.errors import FsirError
 
@@ -20,10 +22,14 @@ class StoreError(FsirError):
 
 
 class StoreBusyError(StoreError):
-    """The store cannot be written at the moment (disk full, locked): nothing was changed, try again later."""
+    """The store cannot be written at the moment (disk full, locked).
+
+    Nothing was changed: try again later.
+    """
 
 
-class TaskRow(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskRow:
     """A task that the store knows."""
 
     key: int
@@ -34,7 +40,8 @@ class TaskRow(NamedTuple):
     added: float
 
 
-class ReportRow(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReportRow:
     """A counted report; `raw` is None once its device was withdrawn."""
 
     device: str
@@ -45,7 +52,8 @@ class ReportRow(NamedTuple):
     at: float
 
 
-class RefusedRow(NamedTuple):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefusedRow:
     """A refused message in quarantine; long ones are kept only in part."""
 
     task: str
@@ -59,8 +67,9 @@ class RefusedRow(NamedTuple):
     at: float
 
 
-class TotalsRow(NamedTuple):
-    """Merged integers of one stage: their bytes (little-endian int64), and how often they have changed."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TotalsRow:
+    """Merged integers of one stage: their bytes (little-endian int64), how often they changed."""
 
     devices: int = 0
     records: int = 0
@@ -68,8 +77,9 @@ class TotalsRow(NamedTuple):
     values: bytes = b""
 
 
-class PublishedRow(NamedTuple):
-    """A retained message: `active` or `subspace`, with the version and the change of the totals that it shows."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PublishedRow:
+    """A retained message, `active` or `subspace`; `change` is that of the totals that it shows."""
 
     body: bytes
     version: int
@@ -83,7 +93,10 @@ class Store(Protocol):
     def close(self) -> None: ...
 
     def transaction(self) -> AbstractContextManager[None]:
-        """All or nothing, alone; raises `StoreBusyError` and changes nothing when it cannot be written."""
+        """All or nothing, alone.
+
+        Raises `StoreBusyError` and changes nothing when the store cannot be written.
+        """
         ...
 
     def snapshot(self) -> AbstractContextManager[Store]:
@@ -111,7 +124,10 @@ class Store(Protocol):
 
     def first_at(self, task: int, stage: str) -> float | None: ...
     def withdraw(self, task: int, device: str, now: float) -> list[ReportRow]:
-        """Forget the bytes of a device, bar it, and return what it had; the caller takes it out of the totals."""
+        """Forget the bytes of a device, bar it, and return what it had.
+
+        The caller takes that out of the totals.
+        """
         ...
 
     # caches and what is on the wire
@@ -124,5 +140,5 @@ class Store(Protocol):
     def refuse(self, rows: Sequence[RefusedRow]) -> None: ...
     def refused(self, limit: int) -> list[RefusedRow]: ...
     def refused_counts(self) -> dict[tuple[str, str], int]:
-        """How many were refused in all, by task and reason, those no longer in quarantine included."""
+        """How many were refused in all, by task and reason, those out of quarantine included."""
         ...

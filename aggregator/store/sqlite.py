@@ -1,17 +1,9 @@
-"""The store in one SQLite file.
-
-WAL mode, so that `status` and friends read while the daemon writes. `synchronous=FULL`: each commit is on the disk
-before a report is acknowledged, because the device deletes its copy when it gets the receipt; with NORMAL a power cut
-could take back a transaction that a receipt has been sent for. Batches make it cheap. Every change happens under
-BEGIN IMMEDIATE: read, modify and write of the totals cannot interleave with another worker's.
-"""
+"""The store in one SQLite file: its tables, and every statement about them."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,110 +18,46 @@ from aggregator.store.base import (
     TaskRow,
     TotalsRow,
 )
+from aggregator.store.database import Database
 
-FORMAT = 1
-BUSY_SECONDS = 30.0
-CHECKPOINT_PAGES = 4000  # 16 MB of log: each checkpoint waits for the disk twice
-QUARANTINE_ROWS = (
-    10_000  # the newest are kept, the counters know all: garbage must not fill the disk
-)
+# The newest are kept, the counters know all: garbage must not fill the disk.
+QUARANTINE_ROWS = 10_000
 QUARANTINE_BYTES = 4096  # of each
 
+# Every file keeps the text of its tables: a new line here would be another file.
 _SCHEMA = """
-CREATE TABLE task (key INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, name TEXT NOT NULL, epoch INTEGER NOT NULL,
+CREATE TABLE task (key INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, name TEXT NOT NULL, epoch \
+INTEGER NOT NULL,
     body BLOB NOT NULL, added REAL NOT NULL);
-CREATE TABLE report (seq INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES task, device TEXT NOT NULL,
+CREATE TABLE report (seq INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES task, device TEXT \
+NOT NULL,
     stage TEXT NOT NULL, id BLOB NOT NULL, n INTEGER NOT NULL, raw BLOB, at REAL NOT NULL,
     UNIQUE (task, device, stage));
-CREATE TABLE withdrawn (task INTEGER NOT NULL REFERENCES task, device TEXT NOT NULL, at REAL NOT NULL,
+CREATE TABLE withdrawn (task INTEGER NOT NULL REFERENCES task, device TEXT NOT NULL, at REAL NOT \
+NULL,
     PRIMARY KEY (task, device)) WITHOUT ROWID;
-CREATE TABLE totals (task INTEGER NOT NULL REFERENCES task, stage TEXT NOT NULL, devices INTEGER NOT NULL,
-    records INTEGER NOT NULL, change INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (task, stage));
-CREATE TABLE published (task INTEGER NOT NULL REFERENCES task, kind TEXT NOT NULL, body BLOB NOT NULL,
+CREATE TABLE totals (task INTEGER NOT NULL REFERENCES task, stage TEXT NOT NULL, devices INTEGER \
+NOT NULL,
+    records INTEGER NOT NULL, change INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (task, \
+stage));
+CREATE TABLE published (task INTEGER NOT NULL REFERENCES task, kind TEXT NOT NULL, body BLOB NOT \
+NULL,
     version INTEGER NOT NULL, change INTEGER NOT NULL, at REAL NOT NULL, PRIMARY KEY (task, kind));
-CREATE TABLE refused (seq INTEGER PRIMARY KEY AUTOINCREMENT, task TEXT NOT NULL, device TEXT NOT NULL,
-    stage TEXT NOT NULL, id BLOB NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL, length INTEGER NOT NULL,
+CREATE TABLE refused (seq INTEGER PRIMARY KEY AUTOINCREMENT, task TEXT NOT NULL, device TEXT NOT \
+NULL,
+    stage TEXT NOT NULL, id BLOB NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL, length \
+INTEGER NOT NULL,
     raw BLOB NOT NULL, at REAL NOT NULL);
 CREATE TABLE refused_count (task TEXT NOT NULL, reason TEXT NOT NULL, count INTEGER NOT NULL,
     PRIMARY KEY (task, reason)) WITHOUT ROWID;
 """
 
 
-class SqliteStore:
-    """One file, any number of processes on the same machine."""
+class SqliteStore(Database):
+    """A `Store` for any number of workers on the same machine."""
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
-        if not create and not Path(path).is_file():
-            raise StoreError(
-                f"store {path}: there is no such file; give the --store that `serve` was started with"
-            )
-        self._path = path
-        try:
-            self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
-            self._use_wal()
-            self._db.execute("PRAGMA synchronous=FULL")
-            self._db.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten
-            self._db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
-            self._prepare(path)
-        except sqlite3.Error as error:
-            raise StoreError(
-                f"store {path}: {error}; give the path of a writable file in an existing folder"
-            ) from None
-
-    def _use_wal(self) -> None:
-        """Insist: of two workers who create the store at the same moment SQLite lets one fail at once."""
-        deadline = time.monotonic() + BUSY_SECONDS
-        while True:
-            try:
-                self._db.execute("PRAGMA journal_mode=WAL")
-                return
-            except sqlite3.OperationalError as error:
-                if (
-                    error.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY
-                    or time.monotonic() > deadline
-                ):
-                    raise
-                time.sleep(0.02)
-
-    def _prepare(self, path: str | Path) -> None:
-        if self._db.execute("PRAGMA user_version").fetchone() == (FORMAT,):
-            return  # without a lock, so that a reader never waits for the daemon
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
-            (found,) = self._db.execute("PRAGMA user_version").fetchone()
-            if found == 0:
-                for statement in _SCHEMA.split(";")[:-1]:
-                    self._db.execute(statement)
-                self._db.execute(f"PRAGMA user_version={FORMAT}")
-            elif found != FORMAT:
-                raise StoreError(
-                    f"store {path}: format {found}, this program reads {FORMAT}; use its own version"
-                )
-        except BaseException:
-            self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
-
-    def close(self) -> None:
-        """Release the file."""
-        self._db.close()
-
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All or nothing, alone among all workers."""
-        try:
-            self._db.execute("BEGIN IMMEDIATE")
-            yield
-            self._db.execute("COMMIT")
-        except BaseException as error:
-            with contextlib.suppress(
-                sqlite3.Error
-            ):  # when the disk is full SQLite has rolled back by itself
-                self._db.execute("ROLLBACK")
-            # Locked, full, broken: not the fault of what was to be written. (The subclasses of DatabaseError are.)
-            if isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError:
-                raise StoreBusyError(str(error)) from error
-            raise
+        super().__init__(path, _SCHEMA, create=create)
 
     @contextmanager
     def snapshot(self) -> Iterator[SqliteStore]:
@@ -146,12 +74,13 @@ class SqliteStore:
         finally:
             reader.close()
 
-    # --- tasks ----------------------------------------------------------------------------------------------------
+    # --- tasks ----------------------------------------------------------------------------------
 
     def add_task(self, digest: bytes, name: str, epoch: int, body: bytes, now: float) -> int:
         """The key of a task, which is added if it is new."""
         self._db.execute(
-            "INSERT INTO task (digest, name, epoch, body, added) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+            "INSERT INTO task (digest, name, epoch, body, added) VALUES (?, ?, ?, ?, ?)"
+            " ON CONFLICT DO NOTHING",
             (digest, name, epoch, body, now),
         )
         (key,) = self._db.execute("SELECT key FROM task WHERE digest = ?", (digest,)).fetchone()
@@ -159,28 +88,25 @@ class SqliteStore:
 
     def tasks(self) -> list[TaskRow]:
         """All tasks, oldest first."""
-        rows = self._db.execute(
-            "SELECT key, digest, name, epoch, body, added FROM task ORDER BY key"
-        )
-        return [TaskRow(*row) for row in rows]
+        query = "SELECT key, digest, name, epoch, body, added FROM task ORDER BY key"
+        return list(self._rows(TaskRow, query))
 
-    # --- reports --------------------------------------------------------------------------------------------------
+    # --- reports --------------------------------------------------------------------------------
 
     def lookup(self, task: int, devices: Sequence[str]) -> dict[tuple[str, str], bytes]:
         """Ids of the reports that these devices have had counted, by device and stage."""
         rows = self._db.execute(
-            "SELECT device, stage, id FROM report WHERE task = ? AND device IN (SELECT value FROM json_each(?))",
+            "SELECT device, stage, id FROM report"
+            " WHERE task = ? AND device IN (SELECT value FROM json_each(?))",
             (task, json.dumps(devices)),
         )
         return {(device, stage): id for device, stage, id in rows}
 
     def withdrawn(self, task: int, devices: Sequence[str] | None = None) -> set[str]:
         """Those of the devices (or of all) that were withdrawn."""
-        rows = self._db.execute(
-            "SELECT device FROM withdrawn WHERE task = ?", (task,)
-        )  # few, if any
-        found = {device for (device,) in rows}
-        return found if devices is None else found.intersection(devices)
+        rows = self._db.execute("SELECT device FROM withdrawn WHERE task = ?", (task,))
+        barred = {device for (device,) in rows}  # few, if any
+        return barred if devices is None else barred.intersection(devices)
 
     def insert(self, task: int, rows: Iterable[ReportRow]) -> None:
         """Keep counted reports."""
@@ -191,12 +117,11 @@ class SqliteStore:
 
     def reports(self, task: int, stage: str | None = None) -> Iterator[ReportRow]:
         """All reports of a task in the order in which they were counted."""
-        rows = self._db.execute(
-            "SELECT device, stage, id, n, raw, at FROM report WHERE task = ? AND stage = coalesce(?, stage)"
-            " ORDER BY seq",
-            (task, stage),
+        query = (
+            "SELECT device, stage, id, n, raw, at FROM report"
+            " WHERE task = ? AND stage = coalesce(?, stage) ORDER BY seq"
         )
-        return (ReportRow(*row) for row in rows)
+        return self._rows(ReportRow, query, task, stage)
 
     def counted(self, limit: int, before: int = LAST_NUMBER) -> list[tuple[int, int, str]]:
         """Number, task and device of the newest reports with smaller numbers, the newest first."""
@@ -215,34 +140,31 @@ class SqliteStore:
 
     def withdraw(self, task: int, device: str, now: float) -> list[ReportRow]:
         """Forget the bytes of a device, bar it, and return what it had."""
-        rows = self._db.execute(
-            "SELECT device, stage, id, n, raw, at FROM report WHERE task = ? AND device = ? AND raw NOT NULL",
-            (task, device),
-        ).fetchall()
+        query = (
+            "SELECT device, stage, id, n, raw, at FROM report"
+            " WHERE task = ? AND device = ? AND raw NOT NULL"
+        )
+        rows = list(self._rows(ReportRow, query, task, device))
         self._db.execute(
             "UPDATE report SET raw = NULL WHERE task = ? AND device = ?", (task, device)
         )
         self._db.execute(
-            "UPDATE refused SET raw = x'' WHERE device = ? AND task = (SELECT name FROM task WHERE key = ?)",
+            "UPDATE refused SET raw = x''"
+            " WHERE device = ? AND task = (SELECT name FROM task WHERE key = ?)",
             (device, task),
         )
         self._db.execute("INSERT OR IGNORE INTO withdrawn VALUES (?, ?, ?)", (task, device, now))
-        return [ReportRow(*row) for row in rows]
+        return rows
 
-    def scrub(self) -> bool:
-        """Empty the log, which still has the pages from before a deletion; false if a reader needs it all the while."""
-        ((busy, _, _),) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-        return not busy
-
-    # --- caches and what is on the wire -----------------------------------------------------------------------------
+    # --- caches and what is on the wire ---------------------------------------------------------
 
     def totals(self, task: int, stage: str) -> TotalsRow:
         """Merged integers of one stage."""
-        row = self._db.execute(
-            "SELECT devices, records, change, data FROM totals WHERE task = ? AND stage = ?",
-            (task, stage),
-        ).fetchone()
-        return TotalsRow(*row) if row else TotalsRow()
+        query = (
+            'SELECT devices, records, change, data AS "values" FROM totals'
+            " WHERE task = ? AND stage = ?"
+        )
+        return next(self._rows(TotalsRow, query, task, stage), TotalsRow())
 
     def put_totals(self, task: int, stage: str, row: TotalsRow) -> None:
         """Replace the merged integers of one stage."""
@@ -253,11 +175,8 @@ class SqliteStore:
 
     def published(self, task: int, kind: str) -> PublishedRow | None:
         """The newest message of a kind."""
-        row = self._db.execute(
-            "SELECT body, version, change, at FROM published WHERE task = ? AND kind = ?",
-            (task, kind),
-        ).fetchone()
-        return PublishedRow(*row) if row else None
+        query = "SELECT body, version, change, at FROM published WHERE task = ? AND kind = ?"
+        return next(self._rows(PublishedRow, query, task, kind), None)
 
     def put_published(self, task: int, kind: str, row: PublishedRow) -> None:
         """Replace the message of a kind."""
@@ -266,51 +185,42 @@ class SqliteStore:
             (task, kind, row.body, row.version, row.change, row.at),
         )
 
-    # --- quarantine -----------------------------------------------------------------------------------------------
+    # --- quarantine -----------------------------------------------------------------------------
 
     def refuse(self, rows: Sequence[RefusedRow]) -> None:
         """Put messages into quarantine and count them; the oldest leave when there are too many."""
         self._db.executemany(
             "INSERT INTO refused (task, device, stage, id, reason, detail, length, raw, at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            (
-                (
-                    r.task,
-                    r.device,
-                    r.stage,
-                    r.id,
-                    r.reason,
-                    r.detail,
-                    r.length,
-                    r.raw[:QUARANTINE_BYTES],
-                    r.at,
-                )
-                for r in rows
-            ),
+            map(_refused_values, rows),
         )
         self._db.execute(
             "DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?",
             (QUARANTINE_ROWS,),
         )
         self._db.executemany(
-            "INSERT INTO refused_count VALUES (?, ?, 1) ON CONFLICT DO UPDATE SET count = count + 1",
+            "INSERT INTO refused_count VALUES (?, ?, 1)"
+            " ON CONFLICT DO UPDATE SET count = count + 1",
             ((row.task, row.reason) for row in rows),
         )
 
     def refused(self, limit: int) -> list[RefusedRow]:
         """The newest refused messages, newest first."""
-        rows = self._db.execute(
-            "SELECT task, device, stage, id, reason, detail, length, raw, at FROM refused ORDER BY seq DESC LIMIT ?",
-            (limit,),
+        query = (
+            "SELECT task, device, stage, id, reason, detail, length, raw, at FROM refused"
+            " ORDER BY seq DESC LIMIT ?"
         )
-        return [RefusedRow(*row) for row in rows]
+        return list(self._rows(RefusedRow, query, limit))
 
     def refused_counts(self) -> dict[tuple[str, str], int]:
         """How many were refused in all, by task and reason."""
-        return {
-            (task, reason): count
-            for task, reason, count in self._db.execute("SELECT * FROM refused_count")
-        }
+        rows = self._db.execute("SELECT task, reason, count FROM refused_count")
+        return {(task, reason): count for task, reason, count in rows}
+
+
+def _refused_values(row: RefusedRow) -> tuple[object, ...]:
+    about = (row.task, row.device, row.stage, row.id, row.reason, row.detail)
+    return (*about, row.length, row.raw[:QUARANTINE_BYTES], row.at)
 
 
 def open_store(address: str, *, create: bool = True) -> SqliteStore:

@@ -27,13 +27,20 @@ def add_login(parser: argparse.ArgumentParser, whose: str) -> None:
 def broker_of(args: argparse.Namespace) -> Broker:
     """The broker of --broker, with this login."""
     return Broker.parse(
-        args.broker, username=args.username, password=password(args.password_file, "FSIR_PASSWORD"), ca=args.ca,
-        certificate=args.cert, key=args.key,
-    )  # fmt: skip
+        args.broker,
+        username=args.username,
+        password=password(args.password_file, "FSIR_PASSWORD"),
+        ca=args.ca,
+        certificate=args.cert,
+        key=args.key,
+    )
 
 
 def password(path: str | None, variable: str) -> str | None:
-    """From a file or else the environment: never from the command line, where everyone can read it."""
+    """From a file or else the environment.
+
+    Never from the command line, where everyone can read it.
+    """
     if path is None:
         return os.environ.get(variable)
     try:

@@ -1,4 +1,4 @@
-"""Small federations for the tests: tasks, and honest reports of devices that are made of fsir alone."""
+"""Small federations: tasks, and honest reports of devices that are made of fsir alone."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
-"""Every wrong report is refused with its own reason and changes nothing; every good one among them is counted."""
+"""Every wrong report is refused with its own reason and changes nothing; every good one counts."""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,16 +10,12 @@ import msgpack
 import numpy as np
 import pytest
 
-from aggregator import intake
-from aggregator import merging as counting
-from aggregator.core import Aggregator
 from aggregator.reasons import REASONS
-from aggregator.store.sqlite import SqliteStore
 from fsir.privacy.plan import final_stage, first_stage
-from fsir.task.task import Task
 from fsir.wire import messages
 from fsir.wire.decode import decode
-from fsir.wire.messages import Receipt, Subspace
+from fsir.wire.messages import Receipt
+from tests.aggregator.batches import started, subspace_of, verdict_of
 from tests.aggregator.federations import make_task, release_of, report, screening_task, topic
 
 TASK = make_task()
@@ -91,30 +86,9 @@ WRONG: list[tuple[str, bytes]] = [
 ]
 
 
-def aggregator_at(path: Path, *tasks: Task, **options: Any) -> Aggregator:
-    made = Aggregator(SqliteStore(path), tasks or (TASK,), **options)
-    made.start(0.0)
-    return made
-
-
-def verdict_of(
-    aggregator: Aggregator, about: str, raw: bytes, now: float = 1.0
-) -> messages.Verdict:
-    """What the sender of this message is told about it."""
-    aggregator.take(about, raw)
-    (answer, *_) = aggregator.commit(now)
-    found = decode(answer.payload, Receipt)
-    assert isinstance(found, messages.Receipt)
-    assert answer.topic.endswith(f"/receipt/{found.device}")
-    mine = [
-        verdict for verdict in found.verdicts.values() if verdict.report == messages.report_id(raw)
-    ]
-    return mine[0]
-
-
 @pytest.mark.parametrize(("reason", "raw"), WRONG, ids=range(len(WRONG)))
 def test_a_wrong_report_is_refused_with_its_reason(tmp_path: Path, reason: str, raw: bytes) -> None:
-    aggregator = aggregator_at(tmp_path / "store.db")
+    aggregator = started(tmp_path / "s.db", TASK)
     verdict = verdict_of(aggregator, topic(TASK, "bad"), raw)
     assert (verdict.status, verdict.reason.partition(":")[0]) == ("refused", reason)
     assert len(verdict.reason) > len(reason) + 5  # the code, and something that helps
@@ -126,8 +100,8 @@ def test_a_wrong_report_is_refused_with_its_reason(tmp_path: Path, reason: str, 
 
 def test_thirty_wrong_reports_among_a_thousand_good_ones(tmp_path: Path) -> None:
     good = {f"device-{i}": report(TASK, f"device-{i}", i) for i in range(1000)}
-    clean = aggregator_at(tmp_path / "clean.db")
-    mixed = aggregator_at(tmp_path / "mixed.db")
+    clean = started(tmp_path / "clean.db", TASK)
+    mixed = started(tmp_path / "mixed.db", TASK)
     for device, raw in good.items():
         clean.take(topic(TASK, device), raw)
     clean.commit(1.0)
@@ -144,9 +118,8 @@ def test_thirty_wrong_reports_among_a_thousand_good_ones(tmp_path: Path) -> None
             expected[name] = reason
         if i % 100 == 99:
             for answer in mixed.commit(1.0):
-                found = decode(answer.payload, Receipt)
-                assert isinstance(found, messages.Receipt)
-                receipts[found.device] = found
+                receipt = decode(answer.payload, Receipt)
+                receipts[receipt.device] = receipt
     second = report(TASK, "device-3", 99_999)
     assert verdict_of(mixed, topic(TASK, "device-3"), second).reason.startswith("second report")
     assert not pending
@@ -157,14 +130,13 @@ def test_thirty_wrong_reports_among_a_thousand_good_ones(tmp_path: Path) -> None
     for name in good:
         (verdict,) = receipts[name].verdicts.values()
         assert (verdict.status, verdict.reason) == ("counted", "")
-    cached, without = mixed.store.totals(1, "final"), clean.store.totals(1, "final")
+    cached = mixed.store.totals(1, "final")
+    without = clean.store.totals(1, "final")
     assert (cached.devices, cached.records, cached.values) == (1000, 200_000, without.values)
-    (dirty,), (pure,) = mixed.estimate(2.0), clean.estimate(2.0)
-    a, b = decode(dirty.payload, Subspace), decode(pure.payload, Subspace)
-    assert isinstance(a, messages.Subspace)
-    assert isinstance(b, messages.Subspace)
-    assert a.basis.tobytes() == b.basis.tobytes()
-    assert (a.refused, b.refused) == (len(expected) + 1, 0)
+    dirty = subspace_of(mixed.estimate(2.0))
+    pure = subspace_of(clean.estimate(2.0))
+    assert dirty.basis.tobytes() == pure.basis.tobytes()
+    assert (dirty.refused, pure.refused) == (len(expected) + 1, 0)
 
 
 def test_every_reason_is_documented() -> None:
@@ -174,140 +146,38 @@ def test_every_reason_is_documented() -> None:
 
 @pytest.mark.parametrize(
     "about",
-    ["", "fsir/1/test/report", "fsir/1/test/report/", "fsir/1/test/report/a b", "fsir/1/none/report/x",
-     "fsir/2/test/report/x", "fsir/1/test/task", "fsir/1/test/report/x/y", "fsir/1/test/report/+", "\0" * 70_000],
-)  # fmt: skip
+    [
+        "",
+        "fsir/1/test/report",
+        "fsir/1/test/report/",
+        "fsir/1/test/report/a b",
+        "fsir/1/none/report/x",
+        "fsir/2/test/report/x",
+        "fsir/1/test/task",
+        "fsir/1/test/report/x/y",
+        "fsir/1/test/report/+",
+        "\0" * 70_000,
+    ],
+)
 def test_a_wrong_topic_has_no_receipt_and_no_effect(tmp_path: Path, about: str) -> None:
-    aggregator = aggregator_at(tmp_path / "store.db")
+    aggregator = started(tmp_path / "s.db", TASK)
     aggregator.take(about, GOOD)
     assert aggregator.commit(1.0) == []
     assert [row.reason for row in aggregator.store.refused(10)] == ["wrong topic"]
 
 
-def test_the_same_bytes_again_are_a_duplicate_and_count_once(tmp_path: Path) -> None:
-    aggregator, raw = aggregator_at(tmp_path / "store.db"), report(TASK, "d", 1)
-    assert verdict_of(aggregator, topic(TASK, "d"), raw).status == "counted"
-    assert verdict_of(aggregator, topic(TASK, "d"), raw).status == "duplicate"
-    for _ in range(3):  # and within one batch
-        aggregator.take(topic(TASK, "d"), raw)
-    aggregator.commit(1.0)
-    assert aggregator.store.totals(1, "final").devices == 1
-    assert aggregator.verdicts == {("test", "counted"): 1, ("test", "duplicate"): 4}
-
-
-def test_a_second_report_is_refused_and_the_first_stays_good(tmp_path: Path) -> None:
-    aggregator, first, second = (
-        aggregator_at(tmp_path / "s.db"),
-        report(TASK, "d", 1),
-        report(TASK, "d", 2),
-    )
-    verdict_of(aggregator, topic(TASK, "d"), first)
-    refused = verdict_of(aggregator, topic(TASK, "d"), second)
-    assert refused.reason.startswith("second report")
-    assert messages.report_id(first).hex() in refused.reason
-    assert verdict_of(aggregator, topic(TASK, "d"), first).status == "duplicate"
-
-
 def test_a_final_report_before_the_active_set_is_refused(tmp_path: Path) -> None:
     task = screening_task(quorum=2)
-    aggregator = aggregator_at(tmp_path / "s.db", task)
+    aggregator = started(tmp_path / "s.db", task)
     early = report(task, "d", 1, final_stage(task, (0, 1, 2)))
     assert verdict_of(aggregator, topic(task, "d"), early).reason.startswith("no active set")
 
 
-def test_a_receipt_tells_about_all_stages(tmp_path: Path) -> None:
-    task = screening_task(quorum=1)
-    aggregator = aggregator_at(tmp_path / "s.db", task)
-    first = report(task, "d", 1)
-    verdict_of(aggregator, topic(task, "d"), first)
-    aggregator.tick(1.0)
-    aggregator.commit(1.0)
-    aggregator.take(topic(task, "d"), b"garbage")
-    aggregator.commit(1.0)
-    final = aggregator.federations[task.name].layouts["final"].stage
-    second = report(task, "d", 2, final)
-    aggregator.take(topic(task, "d"), second)
-    found = decode(aggregator.commit(1.0)[0].payload, Receipt)
-    assert isinstance(found, messages.Receipt)
-    assert {stage: verdict.report for stage, verdict in found.verdicts.items()} == {
-        "screening": messages.report_id(first),
-        "final": messages.report_id(second),
-    }
-
-
-def test_a_receipt_names_the_task_that_the_report_named(tmp_path: Path) -> None:
-    aggregator = aggregator_at(tmp_path / "s.db")
-    aggregator.take(topic(TASK, "d"), report(OTHER, "d", 1))
-    found = decode(aggregator.commit(1.0)[0].payload, Receipt)
-    assert isinstance(found, messages.Receipt)
-    assert (
-        found.task == OTHER.digest
-    )  # a device that pinned the other edition must recognise the answer
-
-
 def test_votes_of_another_shape_are_refused(tmp_path: Path) -> None:
     task = screening_task("votes")
-    aggregator = aggregator_at(tmp_path / "s.db", task)
+    aggregator = started(tmp_path / "s.db", task)
     wide = report(task, "d", 1, votes=np.zeros((8, 4), np.bool_))
     assert verdict_of(aggregator, topic(task, "d"), wide).reason.startswith("wrong shape")
     blocks = release_of(task, first_stage(task), 1).blocks
     dense = report(task, "d", 1, votes=None, blocks=blocks)
     assert verdict_of(aggregator, topic(task, "d"), dense).reason.startswith("wrong shape")
-
-
-def test_an_exception_on_one_message_leaves_the_others_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    aggregator, real = aggregator_at(tmp_path / "s.db"), intake.parse
-
-    def fails_on_one(arrival: intake.Arrival, reports: Any) -> None:
-        real(arrival, reports)
-        if arrival.device == "cursed":
-            raise RuntimeError("never foreseen")
-
-    monkeypatch.setattr(intake, "parse", fails_on_one)
-    for i, device in enumerate(("a", "cursed", "b")):
-        aggregator.take(topic(TASK, device), report(TASK, device, i))
-    with caplog.at_level(logging.CRITICAL):
-        answers = aggregator.commit(1.0)
-    assert len(answers) == 3
-    assert aggregator.verdicts == {("test", "counted"): 2, ("test", "internal error"): 1}
-    assert [(row.device, row.reason) for row in aggregator.store.refused(9)] == [
-        ("cursed", "internal error")
-    ]
-    assert "RuntimeError: never foreseen" in aggregator.store.refused(9)[0].detail
-    assert aggregator.store.totals(1, "final").devices == 2
-
-
-def test_an_exception_in_the_transaction_leaves_the_others_counted(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    aggregator, real = aggregator_at(tmp_path / "s.db"), counting.receipt
-
-    def fails_on_one(federation: Any, device: str, *rest: Any) -> Any:
-        if device == "cursed":
-            raise ZeroDivisionError("in the middle of a transaction")
-        return real(federation, device, *rest)
-
-    monkeypatch.setattr(counting, "receipt", fails_on_one)
-    for i, device in enumerate(("a", "cursed", "b")):
-        aggregator.take(topic(TASK, device), report(TASK, device, i))
-    aggregator.commit(1.0)
-    assert aggregator.store.totals(1, "final").devices == 2
-    assert aggregator.waiting == 0
-    aggregator.take(topic(TASK, "c"), report(TASK, "c", 7))
-    aggregator.commit(2.0)
-    assert aggregator.store.totals(1, "final").devices == 3
-
-
-def test_sums_at_the_end_of_64_bits_refuse_and_do_not_wrap_round(tmp_path: Path) -> None:
-    aggregator = aggregator_at(tmp_path / "s.db")
-    verdict_of(aggregator, topic(TASK, "a"), report(TASK, "a", 1))
-    raw = report(TASK, "b", 2)
-    values = aggregator.federations["test"].values(raw)
-    full = np.where(values >= 0, 2**62, -(2**62)).astype("<i8")
-    row = aggregator.store.totals(1, "final")._replace(values=full.tobytes())
-    with aggregator.store.transaction():
-        aggregator.store.put_totals(1, "final", row)
-    assert verdict_of(aggregator, topic(TASK, "b"), raw).reason.startswith("full: ")
-    assert aggregator.store.totals(1, "final") == row

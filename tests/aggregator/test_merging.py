@@ -1,9 +1,8 @@
-"""Whatever the order, the batches, the crashes and the workers: the same integers, and the same published bits."""
+"""Whatever the order, the batches, the crashes and the workers: the same integers and bits."""
 
 from __future__ import annotations
 
 import logging
-import multiprocessing
 import sqlite3
 from collections.abc import Sequence
 from functools import cache
@@ -15,15 +14,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from aggregator import merging as counting
+from aggregator import merging
 from aggregator.core import Aggregator
 from aggregator.store.base import StoreBusyError
 from aggregator.store.sqlite import SqliteStore
 from fsir.contract import task_from_table
+from fsir.privacy.plan import final_stage
 from fsir.task.task import Task
-from fsir.wire import messages
 from fsir.wire.decode import decode
-from fsir.wire.messages import Receipt, Subspace
+from fsir.wire.messages import Receipt, Subspace, report_id
+from fsir.wire.messages import topic as topic_of
+from tests.aggregator.batches import answer_to, started, subspace_of, verdict_of
 from tests.aggregator.federations import make_task, report, screening_task, topic
 
 DEVICES = 8
@@ -48,8 +49,6 @@ def first_reports(task: Task) -> list[tuple[str, bytes]]:
 
 @cache
 def final_reports(task: Task, features: tuple[int, ...]) -> list[tuple[str, bytes]]:
-    from fsir.privacy.plan import final_stage
-
     stage = final_stage(task, features)
     return [(topic(task, f"d{i}"), report(task, f"d{i}", 100 + i, stage)) for i in range(DEVICES)]
 
@@ -58,7 +57,8 @@ class Federation:
     """Some workers on one store; any of them may be killed and started again."""
 
     def __init__(self, path: Path, task: Task, workers: int) -> None:
-        self.path, self.task = path, task
+        self.path = path
+        self.task = task
         self.workers = [self.start(i) for i in range(workers)]
         self.published: dict[str, bytes] = {}
 
@@ -79,7 +79,10 @@ class Federation:
     def run(
         self, reports: Sequence[tuple[str, bytes]], schedule: Sequence[tuple[int, str]]
     ) -> None:
-        """Deliver, commit and kill as the schedule says; then each report again until it is counted, as devices do."""
+        """Deliver, commit and kill as the schedule says.
+
+        Then each report again until it is counted, as devices do.
+        """
         workers = len(self.workers)
         for number, what in schedule:
             if what == "commit":
@@ -93,37 +96,34 @@ class Federation:
         for number in range(workers):
             self.commit(number)
 
-    def subspace(self) -> messages.Subspace:
+    def subspace(self) -> Subspace:
         for worker in self.workers:
-            for publication in worker.estimate(2.0, force=True):
+            for publication in worker.estimate(2.0):
                 self.published[publication.topic] = publication.payload
-        found = decode(self.published[messages.topic(self.task.name, "subspace")], Subspace)
-        assert isinstance(found, messages.Subspace)
-        return found
+        return decode(self.published[topic_of(self.task.name, "subspace")], Subspace)
 
     def close(self) -> None:
         for worker in self.workers:
             worker.store.close()
 
 
-def reference(
-    task: Task, path: Path
-) -> tuple[dict[str, bytes], messages.Subspace, tuple[int, ...]]:
+def reference(task: Task, path: Path) -> tuple[dict[str, bytes], Subspace, tuple[int, ...]]:
     """Everything in order, once, by one worker."""
     federation = Federation(path, task, 1)
     federation.run(first_reports(task), [])
-    worker, features = federation.workers[0], ()
+    worker = federation.workers[0]
+    features: tuple[int, ...] = ()
     if task.screening is not None:
-        worker.jobs(1.0, force=True)
+        worker.jobs(1.0)
         features = worker.federations[task.name].layouts["final"].stage.features
         federation.run(final_reports(task, features), [])
     values = {
         stage: worker.store.totals(1, stage).values
         for stage in worker.federations[task.name].layouts
     }
-    found = federation.subspace()
+    subspace = federation.subspace()
     federation.close()
-    return values, found, features
+    return values, subspace, features
 
 
 @pytest.fixture(scope="module")
@@ -158,53 +158,24 @@ def test_any_schedule_gives_the_same_bits(
     federation.run(first_reports(task), first)
     if features:
         federation.run(final_reports(task, features), second)
-    store, made = federation.workers[0].store, federation.workers[0].federations[task.name]
-    federation.workers[0].jobs(1.0, force=True)
+    worker = federation.workers[0]
+    store = worker.store
+    made = worker.federations[task.name]
+    worker.jobs(1.0)
     assert {stage: store.totals(1, stage).values for stage in made.layouts} == values
-    assert all(counting.agrees(store, made, stage) for stage in made.layouts)
-    found = federation.subspace()
-    assert found.basis.tobytes() == subspace.basis.tobytes()
-    assert (found.devices, found.records, found.expected_error) == (
-        subspace.devices, subspace.records, subspace.expected_error,
-    )  # fmt: skip
+    assert all(merging.agrees(store, made, stage) for stage in made.layouts)
+    again = federation.subspace()
+    assert again.basis.tobytes() == subspace.basis.tobytes()
+    assert again.devices == subspace.devices
+    assert again.records == subspace.records
+    assert again.expected_error == subspace.expected_error
     # Every device has in the end been told that it is counted.
     for device in range(DEVICES):
-        receipt = decode(
-            federation.published[messages.topic(task.name, "receipt", f"d{device}")], Receipt
-        )
-        assert isinstance(receipt, messages.Receipt)
-        assert {verdict.status for verdict in receipt.verdicts.values()} <= {"counted", "duplicate"}
-        assert set(receipt.verdicts) == set(made.layouts)
+        answer = federation.published[topic_of(task.name, "receipt", f"d{device}")]
+        verdicts = decode(answer, Receipt).verdicts
+        assert {verdict.status for verdict in verdicts.values()} <= {"counted", "duplicate"}
+        assert set(verdicts) == set(made.layouts)
     federation.close()
-
-
-def _work(path: str, number: int, reports: list[tuple[str, bytes]]) -> None:
-    worker = Aggregator(SqliteStore(path), [PLAIN])
-    worker.start(0.0)
-    for about, raw in (
-        reports[number::1] + reports[:number]
-    ):  # everyone has everything, in another order
-        worker.take(about, raw)
-        worker.commit(1.0)
-
-
-def test_processes_that_write_at_the_same_time_count_once(tmp_path: Path) -> None:
-    reports = [(topic(PLAIN, f"d{i}"), report(PLAIN, f"d{i}", i)) for i in range(40)]
-    context = multiprocessing.get_context("spawn")
-    workers = [
-        context.Process(target=_work, args=(str(tmp_path / "s.db"), i, reports)) for i in range(3)
-    ]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(120)
-        assert worker.exitcode == 0
-    store = SqliteStore(tmp_path / "s.db")
-    made = Aggregator(store, [PLAIN])
-    made.start(0.0)
-    assert store.totals(1, "final").devices == 40
-    assert counting.agrees(store, made.federations["test"], "final")
-    store.close()
 
 
 @pytest.mark.parametrize("task", [PLAIN, TRIMMED], ids=["sum", "trimmed"])
@@ -217,55 +188,103 @@ def test_a_withdrawn_device_leaves_no_trace_in_the_bits(tmp_path: Path, task: Ta
             if i != 3 or made is with_it:
                 made.take(about, raw)
         made.commit(1.0)
-    first = decode(with_it.estimate(2.0)[0].payload, Subspace)
+    first = subspace_of(with_it.estimate(2.0))
     assert with_it.withdraw("d3", 3.0) == 1
     assert with_it.withdraw("d3", 3.0) == 0  # again does nothing
-    (again,), (pure,) = with_it.estimate(4.0), without.estimate(4.0)
-    a, b = decode(again.payload, Subspace), decode(pure.payload, Subspace)
-    assert isinstance(first, messages.Subspace)
-    assert isinstance(a, messages.Subspace)
-    assert isinstance(b, messages.Subspace)
-    assert a.basis.tobytes() == b.basis.tobytes() != first.basis.tobytes()
-    assert (a.version, a.devices) == (2, DEVICES - 1)
+    again = subspace_of(with_it.estimate(4.0))
+    pure = subspace_of(without.estimate(4.0))
+    assert again.basis.tobytes() == pure.basis.tobytes() != first.basis.tobytes()
+    assert (again.version, again.devices) == (2, DEVICES - 1)
     assert with_it.store.totals(1, "final").values == without.store.totals(1, "final").values
     assert all(row.raw is None for row in with_it.store.reports(1) if row.device == "d3")
     # It cannot come back, not even with the same bytes.
-    with_it.take(*first_reports(task)[3])
-    receipt = decode(with_it.commit(5.0)[0].payload, Receipt)
-    assert isinstance(receipt, messages.Receipt)
-    assert receipt.verdicts["final"].reason.startswith("withdrawn")
+    verdict = verdict_of(with_it, *first_reports(task)[3], 5.0)
+    assert verdict.reason.startswith("withdrawn")
     with_it.take(first_reports(task)[3][0], b"garbage")
     with_it.commit(6.0)
     assert [(row.reason, row.raw) for row in with_it.store.refused(10)] == [
         ("malformed", b""),
         ("withdrawn", b""),
     ]
-    assert counting.agrees(with_it.store, with_it.federations["test"], "final")
+    assert merging.agrees(with_it.store, with_it.federations["test"], "final")
 
 
 def test_a_store_that_cannot_be_written_loses_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    made = Aggregator(SqliteStore(tmp_path / "s.db"), [PLAIN])
+    store = SqliteStore(tmp_path / "s.db")
+    made = Aggregator(store, [PLAIN])
     made.start(0.0)
-    database = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
-    (pages,) = made.store._db.execute("PRAGMA page_count").fetchone()  # type: ignore[attr-defined]
-    made.store._db.execute(f"PRAGMA max_page_count={pages}")  # type: ignore[attr-defined]  # a full disk
+    elsewhere = sqlite3.connect(tmp_path / "s.db", isolation_level=None)
+    database = store._db
+    (pages,) = database.execute("PRAGMA page_count").fetchone()
+    database.execute(f"PRAGMA max_page_count={pages}")  # a full disk
     big = [(topic(PLAIN, f"d{i}"), report(PLAIN, f"d{i}", i)) for i in range(60)]
     for about, raw in big:
         made.take(about, raw)
     with caplog.at_level(logging.CRITICAL), pytest.raises(StoreBusyError):
         made.commit(1.0)
     assert (made.waiting, made.store.totals(1, "final").devices) == (60, 0)
-    made.store._db.execute("PRAGMA max_page_count=1000000")  # type: ignore[attr-defined]  # room again
+    database.execute("PRAGMA max_page_count=1000000")  # room again
     assert len(made.commit(2.0)) == 60
     assert made.store.totals(1, "final").devices == 60
     # The same when somebody else holds the lock for too long.
-    made.store._db.execute("PRAGMA busy_timeout=10")  # type: ignore[attr-defined]
-    database.execute("BEGIN IMMEDIATE")
+    database.execute("PRAGMA busy_timeout=10")
+    elsewhere.execute("BEGIN IMMEDIATE")
     made.take(topic(PLAIN, "late"), report(PLAIN, "late", 99))
     with pytest.raises(StoreBusyError):
         made.commit(3.0)
-    database.execute("ROLLBACK")
+    elsewhere.execute("ROLLBACK")
     assert len(made.commit(4.0)) == 1
-    database.close()
+    elsewhere.close()
+
+
+# --- one device -----------------------------------------------------------------------------------
+
+
+def test_the_same_bytes_again_are_a_duplicate_and_count_once(tmp_path: Path) -> None:
+    aggregator = started(tmp_path / "s.db", PLAIN)
+    raw = report(PLAIN, "d", 1)
+    assert verdict_of(aggregator, topic(PLAIN, "d"), raw).status == "counted"
+    assert verdict_of(aggregator, topic(PLAIN, "d"), raw).status == "duplicate"
+    for _ in range(3):  # and within one batch
+        aggregator.take(topic(PLAIN, "d"), raw)
+    aggregator.commit(1.0)
+    assert aggregator.store.totals(1, "final").devices == 1
+    assert aggregator.verdicts == {("test", "counted"): 1, ("test", "duplicate"): 4}
+
+
+def test_a_second_report_is_refused_and_the_first_stays_good(tmp_path: Path) -> None:
+    aggregator = started(tmp_path / "s.db", PLAIN)
+    first = report(PLAIN, "d", 1)
+    verdict_of(aggregator, topic(PLAIN, "d"), first)
+    refused = verdict_of(aggregator, topic(PLAIN, "d"), report(PLAIN, "d", 2))
+    assert refused.reason.startswith("second report")
+    assert report_id(first).hex() in refused.reason
+    assert verdict_of(aggregator, topic(PLAIN, "d"), first).status == "duplicate"
+
+
+def test_a_receipt_tells_about_all_stages(tmp_path: Path) -> None:
+    task = screening_task(quorum=1)
+    aggregator = started(tmp_path / "s.db", task)
+    first = report(task, "d", 1)
+    verdict_of(aggregator, topic(task, "d"), first)
+    aggregator.tick(1.0)
+    aggregator.commit(1.0)
+    aggregator.take(topic(task, "d"), b"garbage")
+    aggregator.commit(1.0)
+    stage = aggregator.federations[task.name].layouts["final"].stage
+    second = report(task, "d", 2, stage)
+    receipt = answer_to(aggregator, topic(task, "d"), second)
+    assert {stage: verdict.report for stage, verdict in receipt.verdicts.items()} == {
+        "screening": report_id(first),
+        "final": report_id(second),
+    }
+
+
+def test_a_receipt_names_the_task_that_the_report_named(tmp_path: Path) -> None:
+    """A device that pinned another edition must recognise the answer."""
+    aggregator = started(tmp_path / "s.db", PLAIN)
+    other = make_task(p=3, records=60, epoch=2)
+    receipt = answer_to(aggregator, topic(PLAIN, "d"), report(other, "d", 1))
+    assert receipt.task == other.digest

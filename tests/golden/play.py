@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from aggregator.core import Aggregator
-from aggregator.mqtt.publication import Publication
+from aggregator.publication import Publication
 from aggregator.store.sqlite import SqliteStore
 from edge_agent.labels.file import append
 from edge_agent.labels.timeline import Event

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from aggregator.core import Aggregator
-from aggregator.gathering import gather
 from aggregator.merging import recount
+from aggregator.results.gathering import gather
 from fsir.estimate.subspace import estimate
 from fsir.wire.decode import decode
 from fsir.wire.messages import Receipt, Subspace, encode

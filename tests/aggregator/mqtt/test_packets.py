@@ -48,9 +48,8 @@ def test_a_retained_message(version: str, qos: int, device: str, payload: bytes)
     expected = written_by_paho(
         version, lambda client: client.publish(topic, payload, qos, retain=True)
     )
-    assert (
-        packets.retained(topic, payload, version, mid=qos) == expected
-    )  # paho's first number is 1
+    # paho's first number is 1.
+    assert packets.retained(topic, payload, version, mid=qos) == expected
 
 
 @versions
@@ -90,22 +89,27 @@ def test_lengths_of_one_to_four_bytes(size: int) -> None:
 
 
 def test_properties_of_version_5_are_skipped() -> None:
-    body = (
-        b"\x00\x01t" + b"\x00\x07" + b"\x05\x02\x00\x00\x00\x09" + b"payload"
-    )  # message expiry, 9 s
+    expiry = b"\x05\x02\x00\x00\x00\x09"  # of the message, after 9 s
+    body = b"\x00\x01t" + b"\x00\x07" + expiry + b"payload"
     assert packets.read_publish(0b0010, body, "5") == Publish("t", b"payload", 7)
 
 
 def test_a_topic_that_is_not_utf8_does_not_stop_us() -> None:
-    found = packets.read_publish(0, b"\x00\x03t/\xff" + b"payload", "3.1.1")
-    assert found == Publish("t/\\xff", b"payload", 0)
+    message = packets.read_publish(0, b"\x00\x03t/\xff" + b"payload", "3.1.1")
+    assert message == Publish("t/\\xff", b"payload", 0)
 
 
 @pytest.mark.parametrize(
     ("flags", "body"),
-    [(0b0100, b"\x00\x01t\x00\x01x"), (0, b"\x00"), (0, b"\x00\x09t"), (0b0010, b"\x00\x01t\x00"),
-     (0b0010, b"\x00\x01t\x00\x00x"), (0, b"")],
-)  # fmt: skip
+    [
+        (0b0100, b"\x00\x01t\x00\x01x"),
+        (0, b"\x00"),
+        (0, b"\x00\x09t"),
+        (0b0010, b"\x00\x01t\x00"),
+        (0b0010, b"\x00\x01t\x00\x00x"),
+        (0, b""),
+    ],
+)
 def test_messages_that_cannot_be(flags: int, body: bytes) -> None:
     with pytest.raises(PacketError):
         packets.read_publish(flags, body, "3.1.1")
@@ -114,9 +118,9 @@ def test_messages_that_cannot_be(flags: int, body: bytes) -> None:
 @given(raw=st.binary(max_size=200), version=st.sampled_from(list(VERSIONS)))
 def test_any_bytes_are_read_or_refused(raw: bytes, version: str) -> None:
     try:
-        found, rest = packets.split(raw)
-        assert sum(2 + len(body) for _, _, body in found) + len(rest) <= len(raw)
-        for kind, flags, body in found:
+        complete, rest = packets.split(raw)
+        assert sum(2 + len(body) for _, _, body in complete) + len(rest) <= len(raw)
+        for kind, flags, body in complete:
             if kind == packets.PUBLISH:
                 packets.read_publish(flags, body, version)
             elif kind in (packets.PUBACK, packets.SUBACK):
@@ -130,7 +134,6 @@ def test_refusals_are_seen() -> None:
     assert packets.failures(packets.SUBACK, b"\x00\x01\x00\x01\x87", "5") == [135]
     assert packets.failures(packets.SUBACK, b"\x00\x01\x00\x01", "5") == []
     assert packets.failures(packets.PUBACK, b"\x00\x01\x87\x00", "5") == [135]
-    assert (
-        packets.failures(packets.PUBACK, b"\x00\x01\x10", "5") == []
-    )  # nobody has subscribed: no matter
+    # Nobody has subscribed: no matter.
+    assert packets.failures(packets.PUBACK, b"\x00\x01\x10", "5") == []
     assert packets.failures(packets.PUBACK, b"\x00\x01", "3.1.1") == []

@@ -12,8 +12,8 @@ import pytest
 
 from aggregator.mqtt import packets, wire
 from aggregator.mqtt.packets import Publish
-from aggregator.mqtt.publication import Publication
 from aggregator.mqtt.wire import ConnectionLostError, Wire
+from aggregator.publication import Publication
 
 
 class Peer:
@@ -30,9 +30,9 @@ class Peer:
 
     def received(self) -> list[tuple[int, int, bytes]]:
         """The packets that have come so far."""
-        found, rest = packets.split(self.end.recv(2**20))
+        complete, rest = packets.split(self.end.recv(2**20))
         assert rest == b""
-        return found
+        return complete
 
     def close(self) -> None:
         self.wire.close()
@@ -85,12 +85,12 @@ def test_no_more_than_a_window_at_qos_1_is_unconfirmed(peer: Peer) -> None:
     )
     numbers = []
     while len(numbers) < 25:
-        found = [
+        arrived = [
             packets.read_publish(flags, body, peer.wire.version)
             for _, flags, body in peer.received()
         ]
-        waiting = [message.mid for message in found if message.mid]
-        assert 0 < len(waiting) <= wire.WINDOW
+        waiting = [message.mid for message in arrived if message.mid]
+        assert 0 < len(waiting) <= wire.WINDOW_MESSAGES
         numbers += waiting
         peer.end.sendall(b"".join(packets.acknowledgement(mid) for mid in waiting))
         peer.wire.read(1.0, 1)
@@ -153,7 +153,7 @@ def test_a_slow_broker_is_waited_for(peer: Peer) -> None:
 def test_a_broker_that_takes_nothing_is_given_up(
     monkeypatch: pytest.MonkeyPatch, peer: Peer
 ) -> None:
-    monkeypatch.setattr(wire, "PATIENCE", 0.0)
+    monkeypatch.setattr(wire, "PATIENCE_SECONDS", 0.0)
     with pytest.raises(ConnectionLostError, match="takes nothing"):
         peer.wire.publish([Publication("t", bytes(8 * 2**20), 0)])
 

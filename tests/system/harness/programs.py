@@ -9,9 +9,9 @@ import sys
 import time
 
 import aggregator.cli
-import aggregator.core
 import aggregator.daemon
 import aggregator.mqtt.connector
+import aggregator.retained
 import edge_agent.agent
 import edge_agent.cli
 import edge_agent.commands.run
@@ -30,9 +30,17 @@ NEVER = 1e9
 SHORT = Delays(0.1, 0.4)
 # Seconds where the product has minutes: what is tested is the order of things, not the patience.
 HURRY = {
-    aggregator.core: {"REPEAT_SECONDS": 0.3},
-    aggregator.daemon: {"FIRST_RETRY": 0.05, "SLOWEST_RETRY": 0.2, "IDLE_SECONDS": 0.02},
-    aggregator.mqtt.connector: {"KEEPALIVE": 1, "ANSWER_SECONDS": 1.0, "FIRST_ANSWER_SECONDS": 1.0},
+    aggregator.retained: {"REPEAT_SECONDS": 0.3},
+    aggregator.daemon: {
+        "FIRST_RETRY_SECONDS": 0.05,
+        "LONGEST_RETRY_SECONDS": 0.2,
+        "IDLE_SECONDS": 0.02,
+    },
+    aggregator.mqtt.connector: {
+        "KEEPALIVE_SECONDS": 1,
+        "ANSWER_SECONDS": 1.0,
+        "FIRST_ANSWER_SECONDS": 1.0,
+    },
     edge_agent.mqtt.connection: {"KEEPALIVE": 1, "WELCOME": 1.0, "Delays": lambda **_: SHORT},
     edge_agent.agent: {"STORAGE_PAUSE": 0.2, "Delays": lambda **_: SHORT},
     edge_agent.exchange.gate: {"UNHEARD": 1.0},

@@ -39,7 +39,9 @@ def answer_before_commit(patch: Patch) -> None:
     """The aggregator acknowledges and sends receipts first, and commits afterwards."""
 
     def flush(daemon: Any, wire: Any) -> None:
-        arrivals = [Arrival(arrival.topic, arrival.raw) for arrival in daemon.aggregator._waiting]
+        arrivals = [
+            Arrival(topic=arrival.topic, raw=arrival.raw) for arrival in daemon.aggregator._waiting
+        ]
         intake.read(arrivals, daemon.aggregator.federations.values())
         answers = [
             counting.receipt(

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from aggregator.core import Aggregator
-from aggregator.mqtt.publication import Publication
+from aggregator.publication import Publication
 from aggregator.store.sqlite import SqliteStore
 from edge_agent.agent import Phase
 from fsir.wire.messages import topic

@@ -6,7 +6,10 @@ from typing import NamedTuple
 
 
 class Publication(NamedTuple):
-    """A retained message. A receipt goes at QoS 0: if it is lost the device asks again; nothing else may be lost."""
+    """A retained message.
+
+    A receipt goes at QoS 0: if it is lost the device asks again. Nothing else may be lost.
+    """
 
     topic: str
     payload: bytes

@@ -1,14 +1,13 @@
 """Daemons and devices for the tests: real ones, in threads and processes, over a real broker.
 
-As a program, `python -m tests.aggregator.daemons URL STORE TASK POINT` runs a daemon that kills itself at the named
-point of its first batch.
+As a program, `python -m tests.system.aggregator.daemons URL STORE TASK POINT` runs a daemon that
+kills itself at the named point of its first batch.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
-import shutil
 import signal
 import socket
 import subprocess
@@ -17,6 +16,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -34,15 +34,17 @@ from fsir.toml import to_toml
 from fsir.wire import messages
 from fsir.wire.decode import decode
 from fsir.wire.messages import Receipt
+from tests.needs import find, need
 
-PATIENCE = 60.0
+PATIENCE_SECONDS = 60.0
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def wait_for(condition: Callable[[], Any], what: str) -> None:
     """Until something has happened."""
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + PATIENCE_SECONDS
     while not condition():
-        assert time.monotonic() < deadline, f"waited {PATIENCE:.0f} s in vain for {what}"
+        assert time.monotonic() < deadline, f"waited {PATIENCE_SECONDS:.0f} s in vain for {what}"
         time.sleep(0.02)
 
 
@@ -59,35 +61,37 @@ class Serving:
             **options,
         )
         self._connect = connect
-        self.daemon: Daemon | None = None
+        self._made: Future[Daemon] = Future()
         self.error: BaseException | None = None
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     def _run(self) -> None:
         # SQLite's connections belong to the thread that made them.
-        self.daemon = self._make()
+        daemon = self._make()
+        self._made.set_result(daemon)
         try:
-            self.daemon.run()
+            daemon.run()
         except BaseException as error:
             self.error = error
         finally:
-            self.daemon.aggregator.store.close()
+            daemon.aggregator.store.close()
+
+    @property
+    def daemon(self) -> Daemon:
+        return self._made.result(PATIENCE_SECONDS)
 
     def __enter__(self) -> Serving:
         self._thread.start()
-        wait_for(lambda: self.daemon is not None or self.error, "the daemon")
         if self._connect:
             wait_for(lambda: self.healthy, "the connection")
         return self
 
     @property
     def healthy(self) -> bool:
-        assert self.daemon is not None
         return bool(self.daemon.health()["ok"])
 
     @property
     def verdicts(self) -> dict[tuple[str, str], int]:
-        assert self.daemon is not None
         return dict(self.daemon.aggregator.verdicts)
 
     def __exit__(
@@ -96,9 +100,8 @@ class Serving:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if self.daemon is not None:
-            self.daemon.stop()
-        self._thread.join(PATIENCE)
+        self.daemon.stop()
+        self._thread.join(PATIENCE_SECONDS)
         assert not self._thread.is_alive(), "the daemon does not stop"
 
 
@@ -107,7 +110,7 @@ class Devices:
 
     def __init__(self, url: str, task: Task, ca: str | None = None) -> None:
         self.task = task
-        self.answers: dict[str, messages.Receipt] = {}
+        self.answers: dict[str, Receipt] = {}
         self.retained: dict[str, bytes] = {}
         self._client = mqtt.Client(
             CallbackAPIVersion.VERSION2, protocol=MQTTProtocolVersion.MQTTv311
@@ -129,7 +132,6 @@ class Devices:
     def _on_message(self, client: Any, userdata: Any, message: mqtt.MQTTMessage) -> None:
         if "/receipt/" in message.topic:
             receipt = decode(message.payload, Receipt)
-            assert isinstance(receipt, messages.Receipt)
             self.answers[receipt.device] = receipt
         else:
             self.retained[message.topic.rsplit("/", 1)[1]] = message.payload
@@ -141,7 +143,7 @@ class Devices:
             for d, raw in reports.items()
         ]
         for info in sent:
-            info.wait_for_publish(PATIENCE)
+            info.wait_for_publish(PATIENCE_SECONDS)
 
     def wait(self, reports: dict[str, bytes]) -> None:
         """Until every one of these reports has been answered."""
@@ -152,13 +154,11 @@ class Devices:
 
     def answered(self, device: str, raw: bytes) -> str:
         """`counted`, `duplicate`, `refused`, or nothing yet."""
-        receipt, mine = self.answers.get(device), messages.report_id(raw)
-        found = (
-            []
-            if receipt is None
-            else [v.status for v in receipt.verdicts.values() if v.report == mine]
-        )
-        return found[0] if found else ""
+        receipt = self.answers.get(device)
+        if receipt is None:
+            return ""
+        mine = messages.report_id(raw)
+        return next((v.status for v in receipt.verdicts.values() if v.report == mine), "")
 
     def close(self) -> None:
         self._client.disconnect()
@@ -168,8 +168,7 @@ class Devices:
 @contextlib.contextmanager
 def plain_mosquitto(config: str = "") -> Iterator[str]:
     """mosquitto as Debian starts it, with nothing but these lines changed."""
-    program = shutil.which("mosquitto", path=os.environ.get("PATH", "") + ":/usr/sbin")
-    assert program is not None
+    need("mosquitto")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -178,7 +177,9 @@ def plain_mosquitto(config: str = "") -> Iterator[str]:
         path.write_text(f"listener {port} 127.0.0.1\n{config or 'allow_anonymous true'}\n")
         os.chmod(folder, 0o755)
         process = subprocess.Popen(
-            [program, "-c", str(path)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [str(find("mosquitto")), "-c", str(path)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         try:
             wait_for(lambda: _listens(port), "mosquitto")
@@ -198,11 +199,11 @@ def _listens(port: int) -> bool:
 def start_doomed(
     url: str, store: Path, task: Task, point: str
 ) -> Iterator[subprocess.Popen[bytes]]:
-    """A daemon process that dies by SIGKILL when it reaches the named point, or at the end of the block."""
+    """A daemon process that dies by SIGKILL at the named point, or at the end of the block."""
     file = store.with_suffix(".toml")
     file.write_text(to_toml(task.table()))
-    command = [sys.executable, "-m", "tests.aggregator.daemons", url, str(store), str(file), point]
-    process = subprocess.Popen(command, cwd=Path(__file__).parents[2])
+    program = [sys.executable, "-m", "tests.system.aggregator.daemons"]
+    process = subprocess.Popen([*program, url, str(store), str(file), point], cwd=ROOT)
     try:
         yield process
     finally:

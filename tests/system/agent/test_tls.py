@@ -27,10 +27,11 @@ def openssl(folder: Path, *arguments: str) -> None:
 def issue(folder: Path, name: str, common_name: str) -> None:
     """A key, and a certificate that the authority `ca` has signed."""
     (folder / f"{name}.ext").write_text("subjectAltName=IP:127.0.0.1\n")
-    openssl(folder, "req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr",
-            "-subj", f"/CN={common_name}")  # fmt: skip
-    openssl(folder, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial",
-            "-days", "2", "-extfile", f"{name}.ext", "-out", f"{name}.crt")  # fmt: skip
+    new_key = ["-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key"]
+    openssl(folder, "req", *new_key, "-out", f"{name}.csr", "-subj", f"/CN={common_name}")
+    signed = ["-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2"]
+    files = ["-in", f"{name}.csr", "-extfile", f"{name}.ext", "-out", f"{name}.crt"]
+    openssl(folder, "x509", "-req", *signed, *files)
 
 
 def answers(port: int) -> bool:
@@ -40,22 +41,24 @@ def answers(port: int) -> bool:
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory):
-    """A mosquitto that speaks TLS only, and lets in only those who show a certificate of its authority."""
+    """A mosquitto that speaks TLS only, and admits only who has a certificate of its authority."""
     need("mosquitto", "openssl")
     program = find("mosquitto")
     folder = tmp_path_factory.mktemp("tls")
     for authority in ("ca", "other"):
-        openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={authority}",
-                "-keyout", f"{authority}.key", "-out", f"{authority}.crt")  # fmt: skip
+        new_key = ["-newkey", "rsa:2048", "-nodes", "-keyout", f"{authority}.key"]
+        named = ["-days", "2", "-subj", f"/CN={authority}", "-out", f"{authority}.crt"]
+        openssl(folder, "req", "-x509", *new_key, *named)
     issue(folder, "server", "broker")
     issue(folder, "device", "pi-7")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
+    user = pwd.getpwuid(os.getuid()).pw_name
     (folder / "mosquitto.conf").write_text(
         f"listener {port} 127.0.0.1\ncafile {folder}/ca.crt\n"
         f"certfile {folder}/server.crt\nkeyfile {folder}/server.key\n"
-        f"require_certificate true\nuse_identity_as_username true\nuser {pwd.getpwuid(os.getuid()).pw_name}\n"
+        f"require_certificate true\nuse_identity_as_username true\nuser {user}\n"
     )
     process = subprocess.Popen(
         [program, "-c", str(folder / "mosquitto.conf")], stderr=subprocess.DEVNULL
@@ -73,10 +76,14 @@ def connection(secured, **login: str) -> tuple[Connection, list[bytes]]:
     folder, url = secured
     seen: list[bytes] = []
     broker = Broker.parse(url, **{name: str(folder / file) for name, file in login.items()})
-    take = seen.append
-    return Connection(
-        broker, "pi-7", ["t/#"], lambda m: take(bytes(m.payload)), delays=Delays(0.1, 0.1)
-    ), seen
+    link = Connection(
+        broker,
+        "pi-7",
+        ["t/#"],
+        lambda message: seen.append(bytes(message.payload)),
+        delays=Delays(0.1, 0.1),
+    )
+    return link, seen
 
 
 def step_until(link: Connection, condition, seconds: float) -> bool:

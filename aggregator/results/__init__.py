@@ -1,0 +1,1 @@
+"""What the counted reports amount to: the active set, the subspace."""

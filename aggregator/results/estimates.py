@@ -1,0 +1,153 @@
+"""When to estimate again, and how an estimate becomes the published subspace."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from aggregator.federation import Federation
+from aggregator.publication import Publication
+from aggregator.results.gathering import gather
+from aggregator.store.base import PublishedRow, Store
+from fsir.estimate import subspace
+from fsir.estimate.totals import Totals
+from fsir.privacy.plan import FINAL
+from fsir.task.task import TRIMMED
+from fsir.wire import messages
+from fsir.wire.decode import decode
+from fsir.wire.messages import Subspace
+
+log = logging.getLogger("fsir.aggregator")
+LONGEST_PAUSE_SECONDS = 3600.0  # also if the clock was set meanwhile
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimation:
+    """An estimate that is due: work for any thread.
+
+    It is done on a copy of the totals or, if it trims, on a snapshot.
+    """
+
+    store: Store
+    federation: Federation
+    totals: Totals
+    change: int
+    refused: int
+    at: float  # when it became due
+
+    def run(self) -> Subspace | None:
+        """The estimate, or None if no report is left; its version is set when it is stored.
+
+        A snapshot may be newer than `change`: the next look finds that out and estimates once more.
+        """
+        totals = self.totals
+        if self.federation.task.aggregation == TRIMMED:
+            with self.store.snapshot() as snapshot:
+                totals = gather(snapshot, self.federation)
+        if totals.devices == 0:
+            return None
+        return subspace.estimate(self.federation.task, totals, version=1, refused=self.refused)
+
+
+class Estimating:
+    """Compares what is published with the totals, at most every `debounce` seconds per task.
+
+    Trimming opens all reports each time, beside the intake and with the same interpreter: it gets a
+    tenth of the time.
+    """
+
+    def __init__(self, store: Store, debounce: float) -> None:
+        self._store = store
+        self._debounce = debounce
+        self._looked: dict[str, float] = {}
+        # Of tasks that trim: ten times what the last estimate took.
+        self._pause: dict[str, float] = {}
+        self._failed: dict[str, int] = {}  # changes of the totals that could not be estimated
+        self.latest: dict[str, Subspace] = {}  # what is on the wire, for the metrics
+
+    def due(self, federations: Iterable[Federation], now: float) -> list[Estimation]:
+        """The estimates to be made now."""
+        jobs = []
+        for federation in federations:
+            if self._too_early(federation.name, now):
+                continue
+            self._looked[federation.name] = now
+            if FINAL in federation.layouts:
+                jobs += self._changed(federation, now)
+        return jobs
+
+    def _too_early(self, name: str, now: float) -> bool:
+        pause = max(self._debounce, self._pause.get(name, 0.0))
+        return now < self._looked.get(name, float("-inf")) + pause
+
+    def _changed(self, federation: Federation, now: float) -> list[Estimation]:
+        """An estimate, unless the totals are those of the last one that was published or failed."""
+        row = self._store.totals(federation.key, FINAL)
+        shown = self.recall(federation)
+        known = max(shown.change if shown else 0, self._failed.get(federation.name, 0))
+        if row.change <= known:
+            return []
+        job = Estimation(
+            store=self._store,
+            federation=federation,
+            totals=federation.totals(row),
+            change=row.change,
+            refused=self._refused(federation.name),
+            at=now,
+        )
+        return [job]
+
+    def _refused(self, task: str) -> int:
+        """Reports of this task that were refused so far."""
+        counts = self._store.refused_counts().items()
+        return sum(count for (name, _), count in counts if name == task)
+
+    def recall(self, federation: Federation) -> PublishedRow | None:
+        """What is published, by this worker, an earlier one or another."""
+        shown = self._store.published(federation.key, "subspace")
+        known = self.latest.get(federation.name)
+        if shown is not None and shown.body and (known is None or known.version != shown.version):
+            self.latest[federation.name] = decode(shown.body, Subspace)
+        return shown
+
+    def failed(self, job: Estimation) -> None:
+        """Note, inside an `except`, that an estimate failed.
+
+        It is not tried again before the totals change.
+        """
+        name = job.federation.name
+        self._failed[name] = job.change
+        log.exception("task %r: the estimate from %d devices failed", name, job.totals.devices)
+
+    def publish(self, job: Estimation, result: Subspace | None, now: float) -> list[Publication]:
+        """Store a finished estimate and return it, unless another worker has a newer one."""
+        federation = job.federation
+        if federation.task.aggregation == TRIMMED:
+            self._pause[federation.name] = min(10.0 * (now - job.at), LONGEST_PAUSE_SECONDS)
+        row = self._put(job, result, now)
+        if row is None:
+            return []
+        federation.shown["subspace"] = row
+        self.recall(federation)
+        log.info(
+            "task %r: subspace version %d from %d devices",
+            federation.name,
+            row.version,
+            job.totals.devices,
+        )
+        return [Publication(messages.topic(federation.name, "subspace"), row.body)]
+
+    def _put(self, job: Estimation, result: Subspace | None, now: float) -> PublishedRow | None:
+        """Store an estimate under the next version; None if there is a newer one."""
+        with self._store.transaction():
+            shown = self._store.published(job.federation.key, "subspace")
+            if shown is not None and shown.change >= job.change:
+                return None
+            version = shown.version + 1 if shown else 1
+            # Without any report left there is no subspace: an empty message clears what is
+            # retained.
+            body = b"" if result is None else messages.encode(replace(result, version=version))
+            row = PublishedRow(body=body, version=version, change=job.change, at=now)
+            self._store.put_published(job.federation.key, "subspace", row)
+        return row

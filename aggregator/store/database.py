@@ -1,0 +1,126 @@
+"""One SQLite file: how it is opened, prepared and changed.
+
+WAL mode, so that `status` and friends read while the daemon writes. `synchronous=FULL`: each commit
+is on the disk before a report is acknowledged, because the device deletes its copy when it gets the
+receipt; with NORMAL a power cut could take back a transaction that a receipt has been sent for.
+Batches make it cheap. Every change happens under BEGIN IMMEDIATE: read, modify and write of the
+totals cannot interleave with another worker's.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+from aggregator.store.base import StoreBusyError, StoreError
+
+FORMAT = 1
+BUSY_SECONDS = 30.0
+CHECKPOINT_PAGES = 4000  # 16 MB of log: each checkpoint waits for the disk twice
+_AGAIN_SECONDS = 0.02  # between two tries to switch the log on
+
+Row = TypeVar("Row")
+
+
+class Database:
+    """One file, any number of processes on the same machine."""
+
+    def __init__(self, path: str | Path, schema: str, *, create: bool) -> None:
+        if not create and not Path(path).is_file():
+            raise StoreError(
+                f"store {path}: there is no such file; "
+                "give the --store that `serve` was started with"
+            )
+        self._path = path
+        try:
+            self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+            self._use_wal()
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten
+            self._db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
+            self._prepare(schema)
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"store {path}: {error}; give the path of a writable file in an existing folder"
+            ) from None
+
+    def _use_wal(self) -> None:
+        """Insist: of two workers who create the store together SQLite lets one fail at once."""
+        deadline = time.monotonic() + BUSY_SECONDS
+        while True:
+            try:
+                self._db.execute("PRAGMA journal_mode=WAL")
+                return
+            except sqlite3.OperationalError as error:
+                busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
+                if not busy or time.monotonic() > deadline:
+                    raise
+                time.sleep(_AGAIN_SECONDS)
+
+    def _prepare(self, schema: str) -> None:
+        if self._format() == FORMAT:
+            return  # without a lock, so that a reader never waits for the daemon
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            self._create(schema)
+        except BaseException:
+            self._db.execute("ROLLBACK")
+            raise
+        self._db.execute("COMMIT")
+
+    def _create(self, schema: str) -> None:
+        """Inside a transaction: the tables, unless another worker was faster."""
+        version = self._format()
+        if version == 0:
+            for statement in schema.split(";")[:-1]:
+                self._db.execute(statement)
+            self._db.execute(f"PRAGMA user_version={FORMAT}")
+        elif version != FORMAT:
+            raise StoreError(
+                f"store {self._path}: format {version}, this program reads {FORMAT}; "
+                "use its own version"
+            )
+
+    def _format(self) -> int:
+        (version,) = self._db.execute("PRAGMA user_version").fetchone()
+        return int(version)
+
+    def close(self) -> None:
+        """Release the file."""
+        self._db.close()
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All or nothing, alone among all workers."""
+        try:
+            self._db.execute("BEGIN IMMEDIATE")
+            yield
+            self._db.execute("COMMIT")
+        except BaseException as error:
+            # When the disk is full SQLite has rolled back by itself.
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("ROLLBACK")
+            # Locked, full, broken: not the fault of what was to be written. (The subclasses of
+            # DatabaseError are.)
+            if isinstance(error, sqlite3.OperationalError) or type(error) is sqlite3.DatabaseError:
+                raise StoreBusyError(str(error)) from error
+            raise
+
+    def scrub(self) -> bool:
+        """Empty the log, which still has the pages from before a deletion.
+
+        False if a reader needs it all the while.
+        """
+        ((busy, _, _),) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        return not busy
+
+    def _rows(self, kind: Callable[..., Row], query: str, *values: Any) -> Iterator[Row]:
+        """The answer to a query as objects whose fields are named like the columns."""
+        answer = self._db.execute(query, values)
+        names = [column[0] for column in answer.description]
+        return (kind(**dict(zip(names, row, strict=True))) for row in answer)

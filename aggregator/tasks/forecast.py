@@ -1,0 +1,111 @@
+"""What a task will give before any device has reported.
+
+An invented federation goes through the real estimator.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fsir.arrays import Matrix
+from fsir.estimate import trimming
+from fsir.estimate.subspace import estimate, projection_loss
+from fsir.estimate.totals import Totals
+from fsir.privacy.plan import Stage, final_stage
+from fsir.task.task import TRIMMED, Task
+from fsir.wire.codec import pack
+
+_FEDERATIONS = 3  # to average over
+
+
+def last_stage(task: Task) -> Stage:
+    """The final stage with as many features as the active set will most likely have."""
+    rule = task.screening
+    if rule is None:
+        return final_stage(task, tuple(range(task.p)))
+    chosen = {"per_slice": rule.keep * task.slicing.count, "overall": rule.keep}
+    most = chosen.get(rule.select, rule.limit)
+    return final_stage(task, tuple(range(min(most, rule.limit, task.p))))
+
+
+def expected_error(task: Task, n: int, devices: int, share: float) -> float:
+    """The mean projection loss if the response explains this share of each direction's variance.
+
+    Slices are equally likely, features are independent, and their variance is what the clip leaves
+    of 1.
+    """
+    stage = last_stage(task)
+    d = min(task.dimension or 1, stage.p, stage.slices - 1)
+    fixed = replace(task, dimension=d)
+    trimmed = task.aggregation == TRIMMED
+    federation = _Invented(
+        stage=stage,
+        records=n * devices,
+        devices=devices,
+        share=share,
+        inflation=trimming.inflation(devices) if trimmed else 1.0,
+    )
+    rng = np.random.default_rng(1)
+    losses = []
+    for _ in range(_FEDERATIONS):
+        U = np.linalg.qr(rng.normal(size=(stage.p, d)))[0]
+        totals = federation.totals(U, rng)
+        losses.append(projection_loss(estimate(fixed, totals).basis, U))
+    return float(np.mean(losses))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Invented:
+    """A federation that nobody has asked."""
+
+    stage: Stage
+    records: int  # of all devices
+    devices: int
+    share: float  # of the variance of each direction, explained by the response
+    inflation: float  # of all noise, by trimming
+
+    def totals(self, U: Matrix, rng: np.random.Generator) -> Totals:
+        """What its reports add up to, if the response depends on the directions U, p x d."""
+        more = math.sqrt(self.inflation)
+        exact = self._exact(U, rng, more)
+        totals = Totals(self.stage)
+        totals.n = self.records
+        totals.devices = self.devices
+        totals.inflation = self.inflation
+        for block, total in zip(self.stage.blocks, totals.blocks, strict=True):
+            noise = more * block.sd * math.sqrt(self.devices) * rng.normal(size=block.size)
+            total[...] = np.rint((exact[block.name] + noise) / block.worth).astype(np.int64)
+        return totals
+
+    def _exact(self, U: Matrix, rng: np.random.Generator, more: float) -> dict[str, Matrix]:
+        """The sums over all records, before noise; the order of the draws is part of the result."""
+        N = self.records
+        H = self.stage.slices
+        p, d = U.shape
+        variance = min(1.0, self.stage.norm**2 / p)
+        contrasts = np.linalg.qr(np.column_stack([np.ones(H), rng.normal(size=(H, d))]))[0][:, 1:]
+        M = math.sqrt(variance * self.share / H) * U @ contrasts.T
+        sampling = more * math.sqrt(variance * N / H)
+        upper = rng.normal(0.0, more * variance * math.sqrt(N), p * (p - 1) // 2)
+        sums = (N * M + sampling * rng.normal(size=(p, H))).reshape(-1)
+        diagonal = N * variance * (1.0 + more * math.sqrt(2.0 / N) * rng.normal(size=p))
+        return {
+            "sums": sums,
+            "counts": np.full(H, N / H),
+            "diagonal": diagonal,
+            "off_diagonal": upper,
+        }
+
+
+def report_bytes(stage: Stage) -> int:
+    """About how long a report is: noise takes nearly all of it."""
+    rng = np.random.default_rng(1)
+    blocks = [
+        np.rint(rng.normal(0.0, block.sd / block.worth, block.size)).astype(np.int64)
+        for block in stage.blocks
+    ]
+    packed = pack(blocks)
+    return len(packed.unary) + len(packed.remainders) + 100
