@@ -181,7 +181,7 @@ class Play:
 
     def _estimated(self) -> list[Message]:
         self._clock.now += 1.0
-        return self._published(self._aggregator.estimate(self._clock(), force=True))
+        return self._published(self._aggregator.estimate(self._clock()))
 
     def _published(self, publications: Iterable[Publication]) -> list[Message]:
         found = {Message(each.topic, each.payload): each.qos for each in publications}

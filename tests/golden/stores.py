@@ -45,4 +45,4 @@ def without(path: Path, device: str) -> list[Message]:
     """The subspaces once a device has left."""
     with started(path) as (aggregator, _):
         aggregator.withdraw(device, LATER)
-        return [Message(*found[:2]) for found in aggregator.estimate(LATER, force=True)]
+        return [Message(*found[:2]) for found in aggregator.estimate(LATER)]
