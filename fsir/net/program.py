@@ -39,7 +39,7 @@ class Program:
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-        asked = arguments[0] if arguments else ""
+        asked = next((word for word in arguments if word in self._commands), "")
         for name, line in self._commands.items():
             if name != asked:
                 commands.add_parser(name, help=line)

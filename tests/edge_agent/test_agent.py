@@ -10,7 +10,7 @@ import pytest
 from edge_agent.agent import Agent, Phase
 from edge_agent.consent.policy import Policy
 from edge_agent.errors import StateError
-from edge_agent.exchange.gate import UNHEARD
+from edge_agent.exchange.gate import UNHEARD_SECONDS
 from edge_agent.records import Position, Record
 from edge_agent.state.state import State
 from fsir.net.backoff import Delays
@@ -87,7 +87,7 @@ def test_every_retry_repeats_the_bytes_after_growing_jittered_delays():
 def test_nothing_is_sent_while_disconnected_or_before_old_receipts_can_arrive():
     """Those are before the task among what the broker has kept, however long that takes to arrive."""
     plain = task()
-    agent = simulated(plain, settle=0.5)
+    agent = simulated(plain, quiet_seconds=0.5)
     agent.learn_many(*data(plain, 100))
     assert agent.outgoing(0.0) == agent.outgoing(0.4) == []
     agent.disconnected()
@@ -95,7 +95,7 @@ def test_nothing_is_sent_while_disconnected_or_before_old_receipts_can_arrive():
     assert agent.phase is Phase.REPORTED  # the report is made and waits in the outbox
     agent.connected(200.0)
     assert agent.outgoing(230.0) == []
-    agent.receive(topic("test", "task"), plain.encode(), retained=True)
+    agent.receive(topic("test", "task"), plain.encode())
     assert agent.outgoing(230.0) == agent.outgoing(230.4) == []
     assert agent.next_due(230.4) == 230.5
     assert len(agent.outgoing(230.5)) == 1
@@ -103,10 +103,10 @@ def test_nothing_is_sent_while_disconnected_or_before_old_receipts_can_arrive():
 
 def test_a_task_that_comes_before_the_subscription_is_confirmed_is_heard():
     plain = task()
-    agent = simulated(plain, settle=0.5)
+    agent = simulated(plain, quiet_seconds=0.5)
     agent.disconnected()
     agent.learn_many(*data(plain, 100))
-    agent.receive(topic("test", "task"), plain.encode(), retained=True)
+    agent.receive(topic("test", "task"), plain.encode())
     assert agent.outgoing(10.0) == []
     agent.connected(10.0)
     assert agent.outgoing(10.0) == []
@@ -119,9 +119,9 @@ def test_a_broker_that_has_lost_the_task_holds_a_report_for_a_while_only():
     agent.disconnected()
     agent.learn_many(*data(plain, 100))
     agent.connected(10.0)
-    assert agent.outgoing(10.0 + UNHEARD - 1.0) == []
-    assert agent.next_due(11.0) == 10.0 + UNHEARD
-    assert len(agent.outgoing(10.0 + UNHEARD)) == 1
+    assert agent.outgoing(10.0 + UNHEARD_SECONDS - 1.0) == []
+    assert agent.next_due(11.0) == 10.0 + UNHEARD_SECONDS
+    assert len(agent.outgoing(10.0 + UNHEARD_SECONDS)) == 1
 
 
 def test_the_report_waits_for_a_random_delay():
@@ -207,7 +207,7 @@ def test_an_empty_state_whose_receipt_exists_is_refused(status, caplog):
     old = simulated(plain, seed=1)
     old.learn_many(*data(plain, 100))
     answer = receipt(plain, old.outgoing(1.0), status)
-    agent = Agent(State(None, DEVICE, simulated=True), "test", simulated=True, settle=0.0)
+    agent = Agent(State(None, DEVICE, simulated=True), "test", simulated=True, quiet_seconds=0.0)
     agent.receive(*answer)  # the retained receipt may arrive before the task
     agent.connected(0.0)
     agent.receive(topic("test", "task"), plain.encode())

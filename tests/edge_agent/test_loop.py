@@ -16,7 +16,7 @@ import pytest
 
 from edge_agent.agent import Agent, Feed
 from edge_agent.errors import SourceError
-from edge_agent.loop import Manner, Runner
+from edge_agent.loop.runner import Manner, Runner
 from edge_agent.output import Lines
 from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
@@ -239,7 +239,7 @@ sys.exit(f"imported: {heavy}" if heavy else 0)
 
 def test_what_the_broker_lost_is_asked_for_again(mosquitto_url, tmp_path, monkeypatch):
     """The active set is only retained, as if its delivery had been lost: subscribing again brings it."""
-    monkeypatch.setattr("edge_agent.loop.ASK_AGAIN", Delays(first=0.3, longest=1.0))
+    monkeypatch.setattr("edge_agent.loop.asking.AGAIN", Delays(first=0.3, longest=1.0))
     of = screened()
     with (
         TinyAggregator(mosquitto_url, of) as server,
@@ -250,9 +250,9 @@ def test_what_the_broker_lost_is_asked_for_again(mosquitto_url, tmp_path, monkey
             [agent],
             state,
             Connected.parse(mosquitto_url),
-            Nothing(),
-            Lines(io.StringIO()),
-            Manner(),
+            source=Nothing(),
+            output=Lines(io.StringIO()),
+            manner=Manner(),
         )
         drive(runner, lambda: agent.task is not None)
         agent.learn_many(*data(of, 100))
@@ -283,14 +283,16 @@ def test_a_replaced_file_is_refused_however_far_back_another_task_is(tmp_path, k
 
     def runner(state, source, *names):
         agents = [Agent(state, name, feed=Feed.of(source)) for name in names]
-        return Runner(agents, state, broker, source, Lines(io.StringIO()), Manner()), agents
+        output = Lines(io.StringIO())
+        made = Runner(agents, state, broker, source=source, output=output, manner=Manner())
+        return made, agents
 
     write(range(10))
     with contextlib.closing(State(tmp_path / "state", DEVICE)) as state:
         with contextlib.closing(open_source(f"{kind}:{path}", Options())) as source:
             running, (agent,) = runner(state, source, "test")
             agent.receive("fsir/1/test/task", of.encode())
-            running._feed()
+            running._feeding.step()
             assert agent.n == 10
             running._leave()
         write([0, *range(10)])

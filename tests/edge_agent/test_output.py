@@ -49,7 +49,7 @@ def test_running_out_of_descriptors_costs_new_readers_alone(served, monkeypatch,
 
 
 def test_readers_leave_descriptors_for_others(served, monkeypatch):
-    monkeypatch.setattr(output, "READERS", 2)
+    monkeypatch.setattr(output, "MOST_READERS", 2)
     with contextlib.ExitStack() as leaving:
         first, _, third = (leaving.enter_context(reader()) for _ in range(3))
         served.write({"record": 0})

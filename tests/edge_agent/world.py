@@ -26,7 +26,7 @@ def simulated(task: Task, *, state: State | None = None, seed: int = 0, **settin
     """An agent in memory with reproducible noise, connected at time 0, that has seen the task."""
     state = state or State(None, DEVICE, simulated=True)
     settings.setdefault("noise", SeededNoise(seed, DEVICE))
-    settings.setdefault("settle", 0.0)
+    settings.setdefault("quiet_seconds", 0.0)
     agent = Agent(state, task.name, simulated=True, **settings)
     agent.connected(0.0)
     agent.receive(topic(task.name, "task"), task.encode())

@@ -193,7 +193,7 @@ def snapshot(agent: Agent) -> tuple[object, ...]:
 def fresh_agent(name: str = "test") -> Agent:
     state = State(None, DEVICE, simulated=True)
     agent = Agent(
-        state, name, Policy(epsilon=50.0), noise=SeededNoise(1, DEVICE), simulated=True, settle=0.0
+        state, name, Policy(epsilon=50.0), noise=SeededNoise(1, DEVICE), simulated=True, quiet_seconds=0.0
     )
     agent.connected(0.0)
     return agent
@@ -220,7 +220,7 @@ def test_a_hostile_task_is_refused_or_is_one_that_the_owner_accepts(count, refus
     for i in range(count):
         payload = mutator.payload()
         said = refusals.count
-        agent.receive(messages.topic("test", "task"), payload, rng.random() < 0.5)
+        agent.receive(messages.topic("test", "task"), payload)
         if agent.task is None:
             assert refusals.count == said + bool(
                 payload
@@ -282,7 +282,7 @@ def test_hostile_news_changes_nothing_unless_it_is_valid(count, kind, refusals):
         payload = mutator.payload()
         agent.receive(rng.choice(elsewhere), rng.choice(corpus))
         said, fits = refusals.count, acceptable(kind, payload, agent)
-        agent.receive(where, payload, rng.random() < 0.5)
+        agent.receive(where, payload)
         assert refusals.count == said + (bool(payload) and not fits)
         if fits:
             valid += 1

@@ -61,7 +61,7 @@ class Device:
         self.state = State(self.folder, self.name)
         self.agent = Agent(
             self.state, "one-hot", POLICY, feed=Feed("sensor", True), delays=Delays(1.0, 8.0),
-            clock=lambda: EPOCH + self.now + self.offset, settle=0.0,
+            clock=lambda: EPOCH + self.now + self.offset, quiet_seconds=0.0,
         )  # fmt: skip
         self.inbox, self.connected = [], False
 
@@ -180,7 +180,7 @@ class Sequences(RuleBasedStateMachine):
     def read(self, number: int, count: int) -> None:
         device = self.devices[number]
         for _ in range(min(count, len(device.inbox))):
-            device.agent.receive(*device.inbox.pop(0), retained=True)
+            device.agent.receive(*device.inbox.pop(0))
 
     def send(self, number: int) -> None:
         device = self.devices[number]

@@ -67,7 +67,7 @@ def test_a_task_that_the_owner_would_not_want_is_refused(changes, reason, caplog
 def test_a_task_that_no_one_could_make_is_refused(changes, reason, caplog):
     """No `Task` can hold it, so a hostile server has to write the bytes by hand."""
     raw = msgpack.packb(dict(sorted(table(**changes).items())))
-    agent = Agent(State(None, DEVICE, simulated=True), "test", simulated=True, settle=0.0)
+    agent = Agent(State(None, DEVICE, simulated=True), "test", simulated=True, quiet_seconds=0.0)
     agent.connected(0.0)
     agent.receive(topic("test", "task"), raw)
     assert agent.phase is Phase.WAITING
@@ -259,7 +259,7 @@ def test_an_owner_who_tightens_the_policy_stops_what_was_accepted():
     agent = simulated(honest)
     agent.learn_many(*data(honest, 100))
     agent.outgoing(0.0)
-    strict = Agent(agent.state, "test", Policy(epsilon=0.5), simulated=True, settle=0.0)
+    strict = Agent(agent.state, "test", Policy(epsilon=0.5), simulated=True, quiet_seconds=0.0)
     strict.connected(0.0)
     assert strict.phase is Phase.STOPPED
     assert strict.outgoing(1e6) == []

@@ -47,9 +47,9 @@ def test_mutated_messages_never_raise(kind, choice):
         else:
             raw[place:place] = choice.draw(st.binary(max_size=8))
     agent = simulated(screened())
-    agent.receive(topic("test", kind, DEVICE if kind == "receipt" else None), bytes(raw), True)
+    agent.receive(topic("test", kind, DEVICE if kind == "receipt" else None), bytes(raw))
     fresh = Agent(State(None, DEVICE, simulated=True), "test", simulated=True)
-    fresh.receive(topic("test", kind, DEVICE if kind == "receipt" else None), bytes(raw), True)
+    fresh.receive(topic("test", kind, DEVICE if kind == "receipt" else None), bytes(raw))
     assert agent.task == screened()
 
 
