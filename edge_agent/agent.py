@@ -26,7 +26,6 @@ import logging
 import random
 import time
 from collections.abc import Callable
-from typing import Any
 
 from edge_agent.consent.admission import Feed
 from edge_agent.consent.policy import Policy
@@ -40,8 +39,6 @@ from edge_agent.exchange.receipts import settle
 from edge_agent.learning.membership import Membership
 from edge_agent.learning.participation import Participation
 from edge_agent.learning.phase import Phase
-from edge_agent.learning.projection import Projection
-from edge_agent.records import Record
 from edge_agent.state.rows import Pin
 from edge_agent.state.state import State
 from fsir.errors import FsirError, MessageError
@@ -89,8 +86,6 @@ class Agent(Membership):
         self._mailbox = Mailbox(name, state.device)
         self._pause_until = float("-inf")
         self._disk_failed = False
-        self.projection: Projection | None = None  # with the latest subspace
-        self._latest = b""
         if (pin := state.pinned(name)) is not None:
             self._refusal = self._refuses(inbox.read_task(pin.raw, name))
             self._join(pin)
@@ -108,16 +103,6 @@ class Agent(Membership):
     def pending(self) -> int:
         """Reports without a receipt."""
         return len(self._dispatch.outbox)
-
-    @property
-    def serving(self) -> bool:
-        """Whether there is a subspace to serve with."""
-        return self.projection is not None
-
-    def serve(self, record: Record) -> dict[str, Any] | None:
-        """The record on the directions of the latest subspace, and its class if that is known."""
-        served = None if self.projection is None else self.projection.serve(record.x)
-        return None if served is None else {"record": record.position.ordinal, **served}
 
     # --- messages out -----------------------------------------------------------------------------
 
@@ -195,7 +180,12 @@ class Agent(Membership):
             elif self._part is None:
                 self._mailbox.keep(topic, payload)
             else:
-                self._take(kind, payload, self._part)
+                take = {
+                    "receipt": self._take_receipt,
+                    "active": self._take_active,
+                    "subspace": self._take_subspace,
+                }
+                take[kind](payload, self._part)
         except StorageError as error:
             self._complain(error)
             self._mailbox.keep(topic, payload)
@@ -235,27 +225,10 @@ class Agent(Membership):
         self._dispatch.greet(self.presence(True))
         return part
 
-    def _take(self, kind: str, raw: bytes, part: Participation) -> None:
-        take = {
-            "receipt": self._take_receipt,
-            "active": self._take_active,
-            "subspace": self._take_subspace,
-        }
-        take[kind](raw, part)
-
     def _take_active(self, raw: bytes, part: Participation) -> None:
         features = inbox.read_active(raw, part.task)
         if not self.reason and FINAL not in part.made:
             part.take_active(features)
-
-    def _take_subspace(self, raw: bytes, part: Participation) -> None:
-        if raw == self._latest:
-            return  # retained: it comes with every connection
-        subspace = inbox.read_subspace(raw, part.task, part.active)
-        projection = Projection(part.task, subspace)
-        self.state.keep_subspace(self.name, raw)
-        self.projection = projection
-        self._latest = raw
 
     def _take_receipt(self, raw: bytes, part: Participation) -> None:
         receipt = inbox.read_receipt(raw, self.state.device)

@@ -33,27 +33,21 @@ def numbers_in(stage: Stage) -> int:
     return sum(block.size for block in stage.blocks)
 
 
-def total_mu(costs: Iterable[Cost]) -> float:
-    """The cost for the unit of data that is worst off.
-
-    >>> first = Cost(mu=0.3, numbers=10, source="csv:walk", first=0, last=99)
-    >>> later = Cost(mu=0.4, numbers=10, source="csv:walk", first=100, last=199)
-    >>> again = Cost(mu=0.4, numbers=10, source="csv:walk", first=0, last=99)
-    >>> total_mu([first, later]), total_mu([first, again])
-    (0.4, 0.5)
-    """
-    return math.sqrt(max(squared for squared, _ in _loads(costs)))
-
-
 def total_epsilon(costs: Iterable[Cost], delta: float) -> float:
     """The epsilon, at `delta`, of everything together."""
-    return max(_epsilon(math.sqrt(squared), numbers, delta) for squared, numbers in _loads(costs))
+    return max(_epsilon(math.sqrt(squared), numbers, delta) for squared, numbers in loads(costs))
 
 
-def _loads(costs: Iterable[Cost]) -> list[tuple[float, int]]:
+def loads(costs: Iterable[Cost]) -> list[tuple[float, int]]:
     """What units of data bear, the worst off among them.
 
     Each load is the sum of mu^2, and the numbers published about the unit.
+
+    >>> first = Cost(mu=3.0, numbers=10, source="csv:walk", first=0, last=99)
+    >>> later = Cost(mu=4.0, numbers=10, source="csv:walk", first=100, last=199)
+    >>> again = Cost(mu=4.0, numbers=10, source="csv:walk", first=0, last=99)
+    >>> max(loads([first, later])), max(loads([first, again]))
+    ((16.0, 10), (25.0, 20))
     """
     by_source: dict[str, list[Cost]] = {}
     for cost in costs:

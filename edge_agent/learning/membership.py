@@ -1,4 +1,4 @@
-"""Whether a device takes part in a task, and what it learns for it if it does."""
+"""Whether a device takes part in a task, what it learns for it, and what it gets back."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from edge_agent.errors import StateError
 from edge_agent.exchange import inbox
 from edge_agent.exchange.outbox import Publish
 from edge_agent.learning.participation import Participation
+from edge_agent.learning.projection import Projection
 from edge_agent.learning.spending import Spender
 from edge_agent.records import START, Position, Record
 from edge_agent.state.rows import Pin
@@ -54,6 +55,8 @@ class Membership:
         self._rng = rng
         self._part: Participation | None = None
         self._refusal = ""
+        self.projection: Projection | None = None  # with the latest subspace
+        self._latest = b""
 
     # --- the task ---------------------------------------------------------------------------------
 
@@ -154,6 +157,27 @@ class Membership:
         """
         if self._part is not None:
             self._part.checkpoint(leaving)
+
+    # --- what it gets back ------------------------------------------------------------------------
+
+    @property
+    def serving(self) -> bool:
+        """Whether there is a subspace to serve with."""
+        return self.projection is not None
+
+    def serve(self, record: Record) -> dict[str, Any] | None:
+        """The record on the directions of the latest subspace, and its class if that is known."""
+        served = None if self.projection is None else self.projection.serve(record.x)
+        return None if served is None else {"record": record.position.ordinal, **served}
+
+    def _take_subspace(self, raw: bytes, part: Participation) -> None:
+        if raw == self._latest:
+            return  # retained: it comes with every connection
+        subspace = inbox.read_subspace(raw, part.task, part.active)
+        projection = Projection(part.task, subspace)
+        self.state.keep_subspace(self.name, raw)
+        self.projection = projection
+        self._latest = raw
 
 
 def _check(state: State, name: str, noise: Noise, simulated: bool) -> None:

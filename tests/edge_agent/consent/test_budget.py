@@ -8,12 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edge_agent.consent.budget import Cost, total_epsilon, total_mu
+from edge_agent.consent.budget import Cost, loads, total_epsilon
 from fsir.privacy import accounting
 
 
 def cost(mu, source, first, last, numbers=0):
     return Cost(mu=mu, numbers=numbers, source=source, first=first, last=last)
+
+
+def total_mu(costs):
+    """The cost for the unit of data that is worst off."""
+    return math.sqrt(max(squared for squared, _ in loads(costs)))
 
 
 some_costs = st.lists(
