@@ -16,15 +16,15 @@ from edge_agent.output import LocalSocket
 @pytest.fixture
 def served(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # the path of a socket must be short
-    with contextlib.closing(LocalSocket("served")) as found:
-        yield found
+    with contextlib.closing(LocalSocket("served")) as output_socket:
+        yield output_socket
 
 
 def reader() -> socket.socket:
-    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    found.settimeout(30.0)
-    found.connect("served")
-    return found
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(30.0)
+    connection.connect("served")
+    return connection
 
 
 def test_running_out_of_descriptors_costs_new_readers_alone(served, monkeypatch, caplog):

@@ -1,4 +1,4 @@
-"""A server that lies: everything it can publish is refused with a reason, and the agent lives on."""
+"""A server that lies: all it can publish is refused with a reason, and the agent lives on."""
 
 from __future__ import annotations
 
@@ -100,7 +100,8 @@ def test_a_task_that_protects_less_than_one_reading_touches():
 
 
 def test_a_second_task_over_the_same_data_beyond_the_cap():
-    one, two = task(privacy={"epsilon": 1.5}), task(name="second", privacy={"epsilon": 1.5})
+    one = task(privacy={"epsilon": 1.5})
+    two = task(name="second", privacy={"epsilon": 1.5})
     state = State(None, DEVICE, simulated=True)
     first = simulated(one, state=state)
     first.learn_many(*data(one, 100))
@@ -165,7 +166,8 @@ def test_an_active_set_for_a_task_without_screening(caplog):
 
 
 def test_messages_of_another_task_or_device(caplog):
-    honest, other = task(), task(epoch=2)
+    honest = task()
+    other = task(epoch=2)
     agent = simulated(honest)
     agent.receive(*subspace(other, other.features.names))
     agent.learn_many(*data(honest, 100))

@@ -1,4 +1,4 @@
-"""Messages that were bent on the way: whatever arrives, the agent raises nothing and keeps what it has accepted."""
+"""Messages that were bent on the way: the agent raises nothing and keeps what it has accepted."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ KINDS = ("task", "active", "subspace", "receipt")
 
 def _honest(kind: str) -> bytes:
     two = screened()
-    sent = []
     agent = simulated(two, seed=3)
     agent.learn_many(*data(two, 100))
     sent = agent.outgoing(1.0)
