@@ -76,8 +76,8 @@ class Membership:
     def _join(self, pin: Pin) -> Participation:
         task = inbox.read_task(pin.raw, self.name)
         spender = Spender(
-            task=task,
-            device=self.state.device,
+            task,
+            self.state.device,
             feed=self.feed,
             policy=self.policy,
             noise=self._noise,
