@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from edge_agent.consent.budget import Cost
 from edge_agent.consent.policy import Policy, fresh, planned
-from edge_agent.errors import StateError
+from edge_agent.errors import SourceError, StateError
 from edge_agent.exchange.inbox import read_task
-from edge_agent.sources.base import Source, unit_records
+from edge_agent.sources.base import Source
 from edge_agent.state.rows import LedgerRow, Pin
 from edge_agent.state.state import State
 from fsir.privacy.plan import FINAL, SCREENING
@@ -28,7 +28,14 @@ class Feed:
     @classmethod
     def of(cls, source: Source) -> Feed:
         """What the budget needs to know of a source."""
-        return cls(source.name, source.replayable, source.stream, unit_records(source))
+        try:
+            unit_records = source.unit_records
+        except AttributeError:  # of another package, and written for what was asked of it then
+            raise SourceError(
+                f"source {source.name}: it does not say how many consecutive records one reading "
+                "can touch; its class must have unit_records, which is 1 where none overlap"
+            ) from None
+        return cls(source.name, source.replayable, source.stream, unit_records)
 
     @property
     def identity(self) -> str:
