@@ -1,1 +1,1 @@
-"""The edge agent: learns from a stream on the device, reports once, uses the subspace it gets back."""
+"""The edge agent: learns from a stream on the device, reports once, uses what it gets back."""

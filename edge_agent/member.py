@@ -1,4 +1,7 @@
-"""A device's part in a federation, for a program that has its own loop: call `learn` and `step`, and `close`."""
+"""A device's part in a federation, for a program that has its own loop.
+
+Call `learn` and `step`, and in the end `close`.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +24,10 @@ SAVE_SECONDS = 5.0
 
 
 class Member:
-    """One device in one task, over a connection of its own. Records must be raw: see `fsir.task.task.Features`."""
+    """One device in one task, over a connection of its own.
+
+    Records must be raw: see `fsir.task.task.Features`.
+    """
 
     def __init__(
         self,
@@ -33,15 +39,19 @@ class Member:
     ) -> None:
         address = broker if isinstance(broker, Broker) else Broker.parse(broker)
         self._state = State(state, device)
-        # Nobody knows whether a program brings what an earlier run brought: the ledger takes it for the same data.
+        # Nobody knows whether a program brings what an earlier run brought: the ledger takes it for
+        # the same data.
         feed = Feed("program", replayable=False, stream=f"program#{os.urandom(4).hex()}")
         self.agent = Agent(self._state, task, policy, feed=feed)
         self._ordinal = self._state.last_position(feed.name).ordinal
         self._connection = Connection(
-            address, f"fsir-agent-{device}", self.agent.subscriptions(),
-            lambda message: self.agent.receive(message.topic, bytes(message.payload), message.retain),
-            on_up=lambda: self.agent.connected(time.monotonic()), on_down=self.agent.disconnected,
-        )  # fmt: skip
+            address,
+            f"fsir-agent-{device}",
+            self.agent.subscriptions(),
+            lambda message: self.agent.receive(message.topic, bytes(message.payload)),
+            on_up=lambda: self.agent.connected(time.monotonic()),
+            on_down=self.agent.disconnected,
+        )
         self._saved_at = time.monotonic()
 
     def learn(self, x: Mapping[str, Any], y: Any) -> None:

@@ -1,4 +1,7 @@
-"""Where served records go: JSON lines on standard output, in a file, or to whoever connects to a local socket."""
+"""Where served records go, as JSON lines.
+
+To standard output, into a file, or to whoever connects to a local socket.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from typing import Any, Protocol, TextIO
 from edge_agent.errors import SourceError
 
 log = logging.getLogger("fsir.output")
-READERS = 64  # of one socket; descriptors are needed for other things, too
+MOST_READERS = 64  # of one socket; descriptors are needed for other things, too
 
 
 class Output(Protocol):
@@ -81,7 +84,8 @@ class LocalSocket:
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         try:
             if self._path.is_socket():
-                self._path.unlink()  # left behind by an agent that was killed; the lock on the state keeps us alone
+                # Left behind by an agent that was killed; the lock on the state keeps us alone.
+                self._path.unlink()
             before = os.umask(0o177)  # only the owner may listen in
             try:
                 self._listener.bind(path)
@@ -111,25 +115,25 @@ class LocalSocket:
             self._readers.remove(reader)
 
     def _accept(self) -> None:
-        while len(self._readers) < READERS:
+        while len(self._readers) < MOST_READERS:
             try:
                 reader, _ = self._listener.accept()
             except BlockingIOError:
                 return
-            except (
-                OSError
-            ) as error:  # out of descriptors, say: those who read already must not suffer
-                if not self._complained:
-                    log.error(
-                        "output unix:%s: nobody more can connect for now: %s",
-                        self._path,
-                        error.strerror,
-                    )
-                self._complained = True
+            except OSError as error:
+                self._complain(error)
                 return
             self._complained = False
             reader.setblocking(False)
             self._readers.append(reader)
+
+    def _complain(self, error: OSError) -> None:
+        """Out of descriptors, say: those who read already must not suffer."""
+        if not self._complained:
+            log.error(
+                "output unix:%s: nobody more can connect for now: %s", self._path, error.strerror
+            )
+        self._complained = True
 
     def flush(self) -> None:
         """Nothing is held back."""

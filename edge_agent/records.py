@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Where a record stands in its source: its number, and what the source needs to find it again."""
+    """Where a record stands in its source: its number, and how the source finds it again."""
 
     ordinal: int
     cursor: Any = None  # plain JSON
@@ -17,14 +17,16 @@ class Position:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record: raw values by name, the response unless it is one of the values, and the time that it covers."""
+    """One record: raw values by name, the response, and the time that it covers.
+
+    >>> Record(Position(0), {"acc_x": 0.1, "activity": "walking"}).y is None
+    True
+    """
 
     position: Position
     x: Mapping[str, Any]
-    y: Any = None
-    span: tuple[float, float] | None = (
-        None  # first and last moment, seconds since the epoch; None: not known
-    )
+    y: Any = None  # the response, unless it is one of the values
+    span: tuple[float, float] | None = None  # its first and last time, since the epoch, if known
 
 
 START = Position(-1)

@@ -37,7 +37,7 @@ def loaded_after(statement: str) -> set[str]:
     "statement",
     [
         f"import {', '.join(ON_DEVICE)}",
-        "import edge_agent.agent, edge_agent.cli, edge_agent.loop",
+        "import edge_agent.agent, edge_agent.cli, edge_agent.loop.runner",
     ],
 )
 def test_a_device_loads_nothing_heavy(statement):

@@ -1,14 +1,16 @@
-"""Whether a device takes part in a task: its owner's policy, and what it has spent and promised already."""
+"""Whether a device takes part in a task: its owner's policy, and what it has spent and promised."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from edge_agent.consent.budget import Cost
 from edge_agent.consent.policy import Policy, fresh, planned
+from edge_agent.errors import SourceError, StateError
 from edge_agent.exchange.inbox import read_task
-from edge_agent.sources.base import Source, unit_records
-from edge_agent.state.rows import LedgerRow
+from edge_agent.sources.base import Source
+from edge_agent.state.rows import LedgerRow, Pin
 from edge_agent.state.state import State
 from fsir.privacy.plan import FINAL, SCREENING
 from fsir.task.task import Task
@@ -26,7 +28,14 @@ class Feed:
     @classmethod
     def of(cls, source: Source) -> Feed:
         """What the budget needs to know of a source."""
-        return cls(source.name, source.replayable, source.stream, unit_records(source))
+        try:
+            unit_records = source.unit_records
+        except AttributeError:  # of another package, and written for what was asked of it then
+            raise SourceError(
+                f"source {source.name}: it does not say how many consecutive records one reading "
+                "can touch; its class must have unit_records, which is 1 where none overlap"
+            ) from None
+        return cls(source.name, source.replayable, source.stream, unit_records)
 
     @property
     def identity(self) -> str:
@@ -36,7 +45,7 @@ class Feed:
 
 def cost_of(row: LedgerRow) -> Cost:
     """What a release has cost, and on which records."""
-    return Cost(row.mu, row.numbers, row.source, row.first, row.last)
+    return Cost(mu=row.mu, numbers=row.numbers, source=row.source, first=row.first, last=row.last)
 
 
 def refusals(state: State, task: Task, policy: Policy, feed: Feed) -> list[str]:
@@ -45,8 +54,9 @@ def refusals(state: State, task: Task, policy: Policy, feed: Feed) -> list[str]:
         return reasons
     if task.privacy.unit_records < feed.unit_records:
         return [
-            f"it protects {task.privacy.unit_records} record(s) together, and one reading of {feed.name} is in "
-            f"{feed.unit_records} of them; the task must say unit_records = {feed.unit_records}"
+            f"it protects {task.privacy.unit_records} record(s) together, and one reading of "
+            f"{feed.name} is in {feed.unit_records} of them; "
+            f"the task must say unit_records = {feed.unit_records}"
         ]
     ledger = state.ledger()
     left = _left(state, task, feed, ledger)
@@ -65,10 +75,22 @@ def _left(state: State, task: Task, feed: Feed, ledger: list[LedgerRow]) -> list
         return []
     progress = state.progress(task.name)
     behind = (
-        state.position(task.name, feed.name).ordinal
-        if feed.replayable
-        else state.last_position(feed.name).ordinal
+        state.position(task.name, feed.name) if feed.replayable else state.last_position(feed.name)
     )
-    first = behind + 1 if progress.first is None else progress.first
+    first = behind.ordinal + 1 if progress.first is None else progress.first
     costs = planned(task, feed.identity, first)
     return costs[1:] if SCREENING in made and not fresh(task) else costs
+
+
+def check_source(state: State, pin: Pin, made: Collection[str], feed: Feed) -> None:
+    """Let a task go on with another source, unless that may hold the records it has learned."""
+    if pin.source == feed.name:
+        return
+    progress = state.progress(pin.name)
+    if FINAL not in made and (progress.first is not None or SCREENING in made):
+        raise StateError(
+            f"task {pin.name!r} has learned from {pin.source}: go on with it, "
+            f"because {feed.name} may hold the same records "
+            f"(or give that up: fsir-agent forget --task {pin.name} --unpin)"
+        )
+    state.move(pin.name, feed.name)

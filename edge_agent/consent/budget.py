@@ -1,9 +1,10 @@
 """What a device has spent, and whether one more release fits under its owner's cap.
 
-Costs add up as `mu^2` over the releases that one unit of data took part in. Releases about disjoint intervals of one
-source share no record, so that only the most expensive record counts; a unit of consecutive records that straddles
-two intervals moves each release by its part only, and `a^2 + b^2 <= (a + b)^2` keeps the sum below the larger of the
-two. Different sources may well deliver the same data: their costs are added.
+Costs add up as `mu^2` over the releases that one unit of data took part in. Releases about disjoint
+intervals of one source share no record, so that only the most expensive record counts; a unit of
+consecutive records that straddles two intervals moves each release by its part only, and
+`a^2 + b^2 <= (a + b)^2` keeps the sum below the larger of the two. Different sources may well
+deliver the same data: their costs are added.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from fsir.privacy import accounting
 from fsir.privacy.plan import Stage, sampling_charge
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cost:
     """One release, done or planned: its cost and the records that it is about."""
 
@@ -32,35 +33,39 @@ def numbers_in(stage: Stage) -> int:
     return sum(block.size for block in stage.blocks)
 
 
-def total_mu(costs: Iterable[Cost]) -> float:
-    """The cost for the unit of data that is worst off."""
-    return math.sqrt(max(squared for squared, _ in _loads(costs)))
-
-
 def total_epsilon(costs: Iterable[Cost], delta: float) -> float:
     """The epsilon, at `delta`, of everything together."""
-    return max(_epsilon(math.sqrt(squared), numbers, delta) for squared, numbers in _loads(costs))
+    return max(_epsilon(math.sqrt(squared), numbers, delta) for squared, numbers in loads(costs))
 
 
-def _loads(costs: Iterable[Cost]) -> list[tuple[float, int]]:
-    """What units of data bear, the worst off among them: the sum of mu^2, and the numbers published about them."""
+def loads(costs: Iterable[Cost]) -> list[tuple[float, int]]:
+    """What units of data bear, the worst off among them.
+
+    Each load is the sum of mu^2, and the numbers published about the unit.
+
+    >>> first = Cost(mu=3.0, numbers=10, source="csv:walk", first=0, last=99)
+    >>> later = Cost(mu=4.0, numbers=10, source="csv:walk", first=100, last=199)
+    >>> again = Cost(mu=4.0, numbers=10, source="csv:walk", first=0, last=99)
+    >>> max(loads([first, later])), max(loads([first, again]))
+    ((16.0, 10), (25.0, 20))
+    """
     by_source: dict[str, list[Cost]] = {}
     for cost in costs:
         by_source.setdefault(cost.source, []).append(cost)
-    found = [_loads_of(some) for some in by_source.values()]
-    if len(found) == 1:
-        return found[0]
+    sources = [_loads_of(some) for some in by_source.values()]
+    if len(sources) == 1:
+        return sources[0]
     # One person's data may be in every source, so that the worst of each adds up.
-    return [
-        (
-            sum(max(load[0] for load in some) for some in found),
-            sum(max(load[1] for load in some) for some in found),
-        )
-    ]
+    squared = sum(max(load[0] for load in loads) for loads in sources)
+    numbers = sum(max(load[1] for load in loads) for loads in sources)
+    return [(squared, numbers)]
 
 
 def _loads_of(costs: list[Cost]) -> list[tuple[float, int]]:
-    """The same for one source: the records that bear most are among those with which an interval starts."""
+    """The same for one source.
+
+    The records that bear most are among those with which an interval starts.
+    """
     covering = (
         [other for other in costs if other.first <= cost.first <= other.last] for cost in costs
     )
@@ -70,10 +75,9 @@ def _loads_of(costs: list[Cost]) -> list[tuple[float, int]]:
 
 
 def _epsilon(mu: float, numbers: int, delta: float) -> float:
-    epsilon, before = 0.0, -1.0
-    while (
-        before < epsilon < math.inf
-    ):  # what the sampler takes of delta grows a little with epsilon
+    epsilon = 0.0
+    before = -1.0
+    while before < epsilon < math.inf:  # what the sampler takes of delta grows with epsilon
         taken, lost = sampling_charge(numbers, epsilon)
         before = epsilon
         epsilon = accounting.epsilon_of(mu, delta - lost) + taken if lost < delta else math.inf

@@ -1,21 +1,23 @@
 """The owner's policy: what a device agrees to, decided on the device.
 
-    epsilon = 2.0            # everything that ever leaves the device about one unit of data, together ...
-    delta = 1e-6             # ... at this delta
-    unproven = []            # mechanisms accepted without proof, each by name; whoever lists one has no guarantee
+    epsilon = 2.0            # everything that ever leaves the device about one unit of data ...
+    delta = 1e-6             # ... together, at this delta
+    unproven = []            # mechanisms accepted without proof, each by name ...
+                             # ... (whoever lists one has no guarantee)
     unit_records = 1         # the fewest consecutive records that a task must protect together
-    never_share = []         # what no report may be about, feature or response; "heart*": all that begin so
+    never_share = []         # what no report may be about, feature or response ...
+                             # ... ("heart*": all that begin so)
     largest_clip = 1000.0    # a task that clips further out would spend the budget on noise
-    exact_count = false      # whether a report may tell without noise how many records it is about (see `deadline`)
+    exact_count = false      # whether a report may tell without noise how many records it is about
     presence = false         # whether others may see when this device is on
 
-A missing file or field means the value above.
+A missing file or field means the value above. The exact count is what a task with a deadline needs.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from math import inf
@@ -35,9 +37,13 @@ class PolicyError(FsirError):
     """A policy file that cannot be read."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Policy:
-    """What a device agrees to."""
+    """What a device agrees to.
+
+    >>> Policy(epsilon=0.5).epsilon
+    0.5
+    """
 
     epsilon: float = 2.0
     delta: float = 1e-6
@@ -53,18 +59,7 @@ class Policy:
         """Read a TOML file."""
         try:
             with open(path, "rb") as file:
-                table = Table(tomllib.load(file), "policy")
-            policy = cls(
-                epsilon=table.number("epsilon", cls.epsilon, above=0),
-                delta=table.number("delta", cls.delta, above=0, below=1),
-                unproven=table.texts("unproven", (), at_most=len(MECHANISMS)),
-                unit_records=table.whole("unit_records", cls.unit_records, low=1),
-                never_share=table.texts("never_share", (), at_most=10_000),
-                largest_clip=table.number("largest_clip", cls.largest_clip, above=0),
-                exact_count=table.flag("exact_count", cls.exact_count),
-                presence=table.flag("presence", cls.presence),
-            )
-            table.done()
+                policy = cls._read(Table(tomllib.load(file), "policy"))
         except OSError as error:
             raise PolicyError(
                 f"policy file {path}: {error.strerror}; give the path of a TOML file"
@@ -79,54 +74,90 @@ class Policy:
             )
         return policy
 
+    @classmethod
+    def _read(cls, table: Table) -> Policy:
+        policy = cls(
+            epsilon=table.number("epsilon", cls.epsilon, above=0),
+            delta=table.number("delta", cls.delta, above=0, below=1),
+            unproven=table.texts("unproven", (), at_most=len(MECHANISMS)),
+            unit_records=table.whole("unit_records", cls.unit_records, low=1),
+            never_share=table.texts("never_share", (), at_most=10_000),
+            largest_clip=table.number("largest_clip", cls.largest_clip, above=0),
+            exact_count=table.flag("exact_count", cls.exact_count),
+            presence=table.flag("presence", cls.presence),
+        )
+        table.done()
+        return policy
+
     def refusals(self, task: Task) -> list[str]:
-        """Why this device would not take part in a task, whatever it has spent so far; empty if it would."""
+        """Why this device would not take part, whatever it has spent so far; empty if it would."""
+        reasons = [*self._about_mechanism(task), *self._about_records(task)]
+        return reasons or self.over_budget(planned(task), ())
+
+    def _about_mechanism(self, task: Task) -> list[str]:
         reasons = []
-        known = statement(task)
-        if not known.proven and task.privacy.mechanism not in self.unproven:
+        claim = statement(task)
+        if not claim.proven and task.privacy.mechanism not in self.unproven:
             reasons.append(
-                f"mechanism {known.mechanism!r} is not proven to meet its claim ({known.reason}); the owner would have "
-                f'to accept it by name: unproven = ["{known.mechanism}"]'
+                f"mechanism {claim.mechanism!r} is not proven to meet its claim ({claim.reason}); "
+                f'the owner would have to accept it by name: unproven = ["{claim.mechanism}"]'
             )
-        if task.privacy.epsilon > self.epsilon * _ROUNDING and not known.proven:
+        if task.privacy.epsilon > self.epsilon * _ROUNDING and not claim.proven:
             reasons.append(
                 f"it claims epsilon {task.privacy.epsilon:g}; the owner's cap is {self.epsilon:g}"
             )
+        return reasons
+
+    def _about_records(self, task: Task) -> list[str]:
+        reasons = []
         if task.privacy.unit_records < self.unit_records:
             reasons.append(
-                f"it protects {task.privacy.unit_records} record(s) together; the owner asks for {self.unit_records}"
+                f"it protects {task.privacy.unit_records} record(s) together; "
+                f"the owner asks for {self.unit_records}"
             )
+        if held_back := self._held_back(task):
+            reasons.append(f"it asks for what the owner never shares: {', '.join(held_back[:5])}")
+        if task.report.deadline is not None and not self.exact_count:
+            reasons.append(
+                "it has a deadline, so that a report tells without noise how many records there "
+                "were; the owner would have to accept that: exact_count = true"
+            )
+        if task.clip.truncate > self.largest_clip:
+            reasons.append(
+                f"it clips at {task.clip.truncate:g} scales, so that noise would bury the data; "
+                f"the owner's limit is {self.largest_clip:g}"
+            )
+        return reasons
+
+    def _held_back(self, task: Task) -> list[str]:
         asked = (*task.features.names, task.response.name)
-        held_back = [
+        return [
             name
             for name in asked
             if any(fnmatchcase(name, pattern) for pattern in self.never_share)
         ]
-        if held_back:
-            reasons.append(f"it asks for what the owner never shares: {', '.join(held_back[:5])}")
-        if task.report.deadline is not None and not self.exact_count:
-            reasons.append(
-                "it has a deadline, so that a report tells without noise how many records there were; the owner would "
-                "have to accept that: exact_count = true"
-            )
-        if task.clip.truncate > self.largest_clip:
-            reasons.append(
-                f"it clips at {task.clip.truncate:g} scales, so that noise would bury the data; the owner's limit is "
-                f"{self.largest_clip:g}"
-            )
-        return reasons + ([] if reasons else self.over_budget(planned(task), ()))
 
-    def over_budget(self, costs: Iterable[Cost], spent: Iterable[Cost]) -> list[str]:
+    def over_budget(self, costs: Collection[Cost], spent: Collection[Cost]) -> list[str]:
         """Why these releases do not fit under the cap, on top of those already made."""
-        costs, spent = list(costs), list(spent)
         if any(cost.mu == inf for cost in costs):
-            return []  # the owner has accepted this mechanism by name, and no number can be put on it
+            return []  # the owner has accepted this mechanism by name: no number can be put on it
         total = total_epsilon([*spent, *costs], self.delta)
         if total <= self.epsilon * _ROUNDING:
             return []
         so_far = f", of which {total_epsilon(spent, self.delta):.3g} is spent" if spent else ""
-        return [f"it would bring the total to epsilon {total:.3g}{so_far}; the owner's cap is {self.epsilon:g} "
-                f"at delta {self.delta:g}"]  # fmt: skip
+        return [
+            f"it would bring the total to epsilon {total:.3g}{so_far}; "
+            f"the owner's cap is {self.epsilon:g} at delta {self.delta:g}"
+        ]
+
+
+def policy_of(path: str | None) -> Policy:
+    """The policy in a file; without one, what every device agrees to.
+
+    >>> policy_of(None) == Policy()
+    True
+    """
+    return Policy() if path is None else Policy.load(path)
 
 
 def fresh(task: Task) -> bool:
@@ -136,8 +167,12 @@ def fresh(task: Task) -> bool:
 
 def planned(task: Task, source: str = "", first: int = 0) -> list[Cost]:
     """The releases that a task asks for, if its records start at ordinal `first` of a source."""
-    costs = [Cost(stage.mu, numbers_in(stage), source, first, inf) for stage in all_stages(task)]
+    costs = [
+        Cost(mu=stage.mu, numbers=numbers_in(stage), source=source, first=first, last=inf)
+        for stage in all_stages(task)
+    ]
     if fresh(task):  # disjoint records: the worst record is in one of the two
         worst = max(cost.mu for cost in costs)
-        return [Cost(worst, sum(cost.numbers for cost in costs), source, first, inf)]
+        numbers = sum(cost.numbers for cost in costs)
+        return [Cost(mu=worst, numbers=numbers, source=source, first=first, last=inf)]
     return costs

@@ -1,1 +1,1 @@
-"""What is said to the aggregator and heard from it: reports that wait, receipts, the gate. No sockets."""
+"""What is said to the aggregator and heard from it: outbox, receipts, the gate. No sockets."""

@@ -1,31 +1,42 @@
-"""When reports may leave: once every receipt that the broker has kept for this device has been read.
+"""When reports may leave: once every receipt that the broker has kept for us has been read.
 
-A state that was restored from before its report knows about that report only by the receipt on the broker, and must
-see it before it sends another one. Brokers send what they keep in the order of our topics, the receipt first and the
-task last; so with the task the receipt has come, on however slow a link.
+A state that was restored from before its report knows about that report only by the receipt on the
+broker, and must see it before it sends another one. Brokers send what they keep in the order of our
+topics, the receipt first and the task last; so with the task the receipt has come, on however slow
+a link.
 """
 
 from __future__ import annotations
 
-SETTLE = 0.5  # seconds after the task, for a broker that is not so strict about the order
-UNHEARD = 60.0  # seconds on a connection without a task: the broker may have lost it, and with it the receipts
+QUIET_SECONDS = 0.5  # after the task, for a broker that is not so strict about the order
+# On a connection without a task: the broker may have lost it, and with it the receipts.
+UNHEARD_SECONDS = 60.0
 
 
 class Gate:
-    """Closed at the beginning of each connection; `now` is any clock that never goes back."""
+    """Closed at the beginning of each connection; `now` is any clock that never goes back.
 
-    def __init__(self, settle: float) -> None:
-        self._settle = settle
+    >>> gate = Gate(quiet_seconds=0.5)
+    >>> gate.connect(100.0)
+    >>> gate.hear_task()
+    >>> gate.opens_at(102.0)
+    102.5
+    """
+
+    def __init__(self, quiet_seconds: float) -> None:
+        self._quiet_seconds = quiet_seconds
         self._opens_at: float | None = None
-        self._heard = False  # the task, on this connection; it may come before the broker confirms the subscription
+        # The task, on this connection; it may come before the broker confirms the subscription.
+        self._heard = False
 
     def connect(self, now: float) -> None:
         """The subscriptions are in force."""
-        self._opens_at = now + UNHEARD
+        self._opens_at = now + UNHEARD_SECONDS
 
     def disconnect(self) -> None:
         """Nothing can be sent until `connect`."""
-        self._opens_at, self._heard = None, False
+        self._opens_at = None
+        self._heard = False
 
     def hear_task(self) -> None:
         """The task has come by."""
@@ -34,5 +45,6 @@ class Gate:
     def opens_at(self, now: float) -> float | None:
         """From when on reports may leave, as far as is known now; None without a connection."""
         if self._heard and self._opens_at is not None:
-            self._opens_at, self._heard = min(self._opens_at, now + self._settle), False
+            self._opens_at = min(self._opens_at, now + self._quiet_seconds)
+            self._heard = False
         return self._opens_at

@@ -1,4 +1,4 @@
-"""What a device accepts from the server: everything that arrives is checked against the pinned task."""
+"""What a device accepts from the server: all that arrives is checked against the pinned task."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from fsir.limits import LIMITS
 from fsir.task.task import Task
 from fsir.wire.decode import decode
 from fsir.wire.messages import Active, Receipt, Subspace
+
+_NAME_BYTES = 810  # 200 characters take at most 800 bytes
 
 
 @lru_cache(maxsize=4)  # a thousand simulated devices read the same task
@@ -26,7 +28,6 @@ def read_task(raw: bytes, name: str) -> Task:
 def read_active(raw: bytes, task: Task) -> tuple[str, ...]:
     """The names of an active set that the task allows."""
     active = decode(raw, Active)
-    assert isinstance(active, Active)
     _check_digest(active.task, task, "active set")
     if task.screening is None:
         raise MessageError("active set: the task does not screen")
@@ -46,7 +47,6 @@ def read_active(raw: bytes, task: Task) -> tuple[str, ...]:
 def read_subspace(raw: bytes, task: Task, active: tuple[str, ...] | None) -> Subspace:
     """A subspace that fits the task and the active set that the device has pinned."""
     subspace = decode(raw, Subspace, _room(task))
-    assert isinstance(subspace, Subspace)
     _check_digest(subspace.task, task, "subspace")
     if not set(subspace.features) <= set(task.features.names):
         raise MessageError("subspace: it names features that are not in the task")
@@ -62,31 +62,37 @@ def read_subspace(raw: bytes, task: Task, active: tuple[str, ...] | None) -> Sub
         raise MessageError(
             f"subspace of dimension {subspace.dimension}: the task says {task.dimension}"
         )
-    if subspace.classifier is not None and not set(subspace.classifier.classes) <= set(
-        task.response.classes
-    ):
+    classes = () if subspace.classifier is None else subspace.classifier.classes
+    if not set(classes) <= set(task.response.classes):
         raise MessageError("subspace: its classifier knows classes that are not in the task")
     return subspace
 
 
 def _room(task: Task) -> int:
-    """Bytes that a subspace of this task may take: names, basis, classifier, and something for the rest."""
-    text, slices = 810, task.slicing.count  # 200 characters take at most 800 bytes
+    """Bytes that a subspace of this task may take.
+
+    Names, basis, classifier, and something for the rest.
+    """
+    slices = task.slicing.count
     directions = max(slices, task.dimension or 0)
-    return 2**16 + task.p * (text + 8 * directions) + slices * (text + 16 * directions)
+    features = task.p * (_NAME_BYTES + 8 * directions)
+    classes = slices * (_NAME_BYTES + 16 * directions)
+    return 2**16 + features + classes
 
 
 def read_receipt(raw: bytes, device: str) -> Receipt:
-    """A receipt of this device, maybe for another edition of the task: what that means is not to be decided here."""
+    """A receipt of this device, maybe for another edition of the task.
+
+    What that means is not to be decided here.
+    """
     receipt = decode(raw, Receipt)
-    assert isinstance(receipt, Receipt)
     if receipt.device != device:
         raise MessageError(f"receipt of device {receipt.device!r} on the topic of {device!r}")
     return receipt
 
 
-def _check_digest(found: bytes, task: Task, what: str) -> None:
-    if found != task.digest:
+def _check_digest(digest: bytes, task: Task, what: str) -> None:
+    if digest != task.digest:
         raise MessageError(
-            f"{what} of another task (digest {found.hex()[:16]}, ours {task.digest.hex()[:16]})"
+            f"{what} of another task (digest {digest.hex()[:16]}, ours {task.digest.hex()[:16]})"
         )

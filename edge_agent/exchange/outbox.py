@@ -29,8 +29,9 @@ class _Waiting:
 class Outbox:
     """The schedule of the reports in the state file; `now` is any clock that never goes back."""
 
-    def __init__(self, delays: Delays, chance: random.Random) -> None:
-        self._delays, self._chance = delays, chance
+    def __init__(self, delays: Delays, rng: random.Random) -> None:
+        self._delays = delays
+        self._rng = rng
         self._waiting: dict[bytes, _Waiting] = {}
 
     def __len__(self) -> int:
@@ -48,24 +49,25 @@ class Outbox:
         self._waiting.pop(report, None)
 
     def hurry(self, now: float) -> None:
-        """The connection is back: do not sit out a long delay, but do not come all at once either."""
+        """The connection is back: do not sit out a long delay, but do not come all at once."""
         for waiting in self._waiting.values():
             if waiting.attempts:
                 waiting.attempts = 1
-                waiting.due = now + self._delays.after(0, self._chance)
+                waiting.due = now + self._delays.after(0, self._rng)
 
     def due(self, now: float) -> list[Publish]:
         """What to send now."""
-        found = []
+        messages = []
         for waiting in self._waiting.values():
             if waiting.due is None:
                 waiting.due = now + waiting.hold
             if now >= waiting.due:
-                found.append(Publish(waiting.row.topic, waiting.row.payload))
-                waiting.due = now + self._delays.after(waiting.attempts, self._chance)
+                messages.append(Publish(waiting.row.topic, waiting.row.payload))
+                waiting.due = now + self._delays.after(waiting.attempts, self._rng)
                 waiting.attempts += 1
-        return found
+        return messages
 
     def next_due(self, now: float) -> float | None:
         """When to ask again."""
-        return min((now if w.due is None else w.due for w in self._waiting.values()), default=None)
+        waiting = self._waiting.values()
+        return min((now if one.due is None else one.due for one in waiting), default=None)

@@ -20,7 +20,13 @@ class Phase(StrEnum):
 
     @classmethod
     def of(cls, made: Collection[str], active: bool, pending: int, stopped: str) -> Phase:
-        """The phase of an accepted task: reports made, whether the active set is known, reports without receipt."""
+        """The phase of an accepted task, from the reports that were `made`.
+
+        `active`: whether the active set is known; `pending`: reports without a receipt.
+
+        >>> Phase.of({"screening"}, active=False, pending=0, stopped="").value
+        'waiting for the active set'
+        """
         if stopped:
             return cls.STOPPED
         if FINAL in made:

@@ -1,4 +1,4 @@
-"""What the owner gets back: each record in a few numbers, and its class where the subspace tells classes."""
+"""What the owner gets back: each record in a few numbers, and its class where that is known."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fsir.task.task import Task
 from fsir.wire.messages import Subspace
 
 
-class Server:
+class Projection:
     """Uses one subspace on the records of this device."""
 
     def __init__(self, task: Task, subspace: Subspace) -> None:
@@ -21,7 +21,10 @@ class Server:
         self._projector = Projector(task, subspace)
 
     def serve(self, x: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Coordinates and class of a record; None if it lacks a feature or holds something else than numbers."""
+        """Coordinates and class of a record.
+
+        None if it lacks a feature or holds something else than numbers.
+        """
         try:
             row = np.array([[x[name] for name in self.subspace.features]], dtype=np.float64)
         except (KeyError, TypeError, ValueError, OverflowError):
@@ -29,12 +32,12 @@ class Server:
         if not np.isfinite(row).all():
             return None
         z = self._projector.project(row)[0]
-        found: dict[str, Any] = {
+        served: dict[str, Any] = {
             "task": self._task,
             "version": self.subspace.version,
             "z": z.tolist(),
         }
         if self.subspace.classifier is not None:
             classes, chances = self._projector.classify(row)
-            found |= {"class": classes[0], "confidence": round(float(chances[0]), 6)}
-        return found
+            served |= {"class": classes[0], "confidence": round(float(chances[0]), 6)}
+        return served

@@ -1,9 +1,14 @@
-"""From moments to the bytes of a report. The only place where noise is drawn."""
+"""From moments to the bytes of a report, and to the rows that remember it.
+
+`report_bytes` is the only place where noise is drawn.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from edge_agent.consent.budget import numbers_in
+from edge_agent.state.rows import LedgerRow, OutboxRow
 from fsir.estimate.totals import Totals
 from fsir.estimate.votes import private_votes
 from fsir.privacy.moments import Moments
@@ -11,15 +16,52 @@ from fsir.privacy.noise import Noise
 from fsir.privacy.plan import SCREENING
 from fsir.privacy.release import release
 from fsir.task.task import Task
-from fsir.wire.messages import Report, encode
+from fsir.wire.messages import Report, encode, topic
 
 
 def report_bytes(task: Task, device: str, moments: Moments, noise: Noise) -> bytes:
-    """The report of one stage. Each call draws new noise: call it once, and keep what it returns."""
-    stage, released = moments.stage, release(moments, noise.for_stage(moments.stage.name))
+    """The report of one stage. Each call draws new noise: call it once, and keep the bytes."""
+    stage = moments.stage
+    released = release(moments, noise.for_stage(stage.name))
     if stage.name == SCREENING and task.screening is not None and task.screening.method == "votes":
         votes = private_votes(released, Totals(stage), task.screening.threshold)
         return encode(
             Report(task.digest, device, stage.name, released.n, votes=votes.astype(np.bool_))
         )
     return encode(Report(task.digest, device, stage.name, released.n, blocks=released.blocks))
+
+
+def ledger_row(
+    task: Task, moments: Moments, *, source: str, interval: tuple[int, int], made: float
+) -> LedgerRow:
+    """What a report from these moments would cost; its identity is filled in once it is made."""
+    stage = moments.stage
+    first, last = interval
+    return LedgerRow(
+        task=task.name,
+        digest=task.digest,
+        stage=stage.name,
+        mechanism=stage.mechanism,
+        mu=stage.mu,
+        epsilon=task.privacy.epsilon,
+        delta=task.privacy.delta,
+        numbers=numbers_in(stage),
+        n=moments.n,
+        source=source,
+        first=first,
+        last=last,
+        made=made,
+        report=b"",
+    )
+
+
+def outbox_row(row: LedgerRow, device: str, payload: bytes, not_before: float) -> OutboxRow:
+    """What is sent until there is a receipt."""
+    return OutboxRow(
+        report=row.report,
+        task=row.task,
+        stage=row.stage,
+        topic=topic(row.task, "report", device),
+        payload=payload,
+        not_before=not_before,
+    )

@@ -44,7 +44,7 @@ class TaskRecognition:
     def serve(self, record: Record) -> dict[str, Any] | None:
         """The served record, with what the owner is doing."""
         served = self._agent.serve(record)
-        task, server = self._agent.task, self._agent.server
+        task, server = self._agent.task, self._agent.projection
         if served is None or server is None or task is None or not task.response.classes:
             return served
         if not all(map(math.isfinite, served["z"])):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,10 @@ from typing import Any
 from edge_agent.errors import StateError, StorageError
 
 FILE = "agent.sqlite"
-_WAIT = 30.0  # seconds, for someone who reads the status just now
-# EXTRA also syncs the directory: without it a power cut could undo the commit of a report that was sent, and the device
-# would draw its noise again. What is deleted is overwritten: it may be somebody's records.
+_WAIT_SECONDS = 30.0  # for someone who reads the status just now
+# EXTRA also syncs the directory: without it a power cut could undo the commit of a report that was
+# sent, and the device would draw its noise again. What is deleted is overwritten: it may be
+# somebody's records.
 _SETTINGS = (
     "journal_mode = DELETE",
     "synchronous = EXTRA",
@@ -24,11 +25,14 @@ _SETTINGS = (
 )
 
 _DISK = "Make room, or mend the disk; what cannot be stored does not leave this device"
-_DAMAGED = "The state is damaged, and the ledger with it: go on with a new directory under a new device name"
+_DAMAGED = (
+    "The state is damaged, and the ledger with it: "
+    "go on with a new directory under a new device name"
+)
 
 
 class Storage:
-    """One SQLite file in a directory that no other agent uses; in memory if there is no directory."""
+    """One SQLite file in a directory that no other agent uses; without a directory, in memory."""
 
     def __init__(self, directory: Path | None, read_only: bool = False) -> None:
         self.where = "memory" if directory is None else str(directory)
@@ -86,10 +90,22 @@ class Storage:
         with self._translated():
             self._db.executemany(statement, rows)
 
+    def insert(self, table: str, row: Mapping[str, Any]) -> None:
+        """One more row: values by the names of their columns."""
+        marks = ", ".join("?" * len(row))
+        self.run(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", *row.values())
+
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Everything that a query finds."""
         with self._translated():
             return self._db.execute(query, values).fetchall()
+
+    def named_rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
+        """The same, each row by the names of its columns."""
+        with self._translated():
+            cursor = self._db.execute(query, values)
+            names = [column[0] for column in cursor.description]
+            return [dict(zip(names, row, strict=True)) for row in cursor]
 
     def each(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
         """What a query finds, one row at a time."""
@@ -119,7 +135,7 @@ def _open(path: Path) -> sqlite3.Connection:
     try:
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
         path.chmod(0o600)
-        db = sqlite3.connect(path, isolation_level=None, timeout=_WAIT)
+        db = sqlite3.connect(path, isolation_level=None, timeout=_WAIT_SECONDS)
         for setting in _SETTINGS:
             db.execute(f"PRAGMA {setting}").fetchall()
     except (OSError, sqlite3.Error) as error:
@@ -133,11 +149,11 @@ def _open_read_only(path: Path) -> sqlite3.Connection:
     try:
         if not path.exists():
             raise StateError(f"there is no state file {path}: has an agent run with this --state?")
-        # Open for writing all the same, where that is allowed: an agent whose disk was full, or that was killed, leaves
-        # a journal behind, and nobody can read before it has been rolled back.
-        db = sqlite3.connect(
-            f"{path.resolve().as_uri()}?mode=rw", uri=True, isolation_level=None, timeout=_WAIT
-        )
+        # Open for writing all the same, where that is allowed: an agent whose disk was full, or
+        # that was killed, leaves a journal behind, and nobody can read before it has been rolled
+        # back.
+        where = f"{path.resolve().as_uri()}?mode=rw"
+        db = sqlite3.connect(where, uri=True, isolation_level=None, timeout=_WAIT_SECONDS)
         db.execute("PRAGMA query_only = ON")
     except (OSError, sqlite3.Error) as error:
         raise StateError(

@@ -1,4 +1,4 @@
-"""What the state file holds, row by row."""
+"""What the state file holds, row by row. The fields of a row have the names of its columns."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from edge_agent.records import START, Position
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Pin:
     """A task as this device has accepted it: it never changes under the device."""
 
@@ -19,7 +19,7 @@ class Pin:
     stopped: str = ""  # why the device takes no further part
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Progress:
     """What a device has learned for a task, and how far into its source it has come."""
 
@@ -29,7 +29,7 @@ class Progress:
     learned: bytes | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class LedgerRow:
     """One release, forever: what was spent on which records."""
 
@@ -51,7 +51,7 @@ class LedgerRow:
     reason: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class OutboxRow:
     """A report that has no receipt yet: these bytes and no others are sent until there is one."""
 

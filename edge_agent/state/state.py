@@ -1,14 +1,15 @@
 """The memory of a device: one SQLite file with tasks, progress, ledger and outbox.
 
-A report, its ledger row and its outbox row are one transaction, and so are accumulators and the position in the
-source. What a transaction has not committed has not happened: after a crash at any moment the file says the truth.
+A report, its ledger row and its outbox row are one transaction, and so are accumulators and the
+position in the source. What a transaction has not committed has not happened: after a crash at any
+time the file says the truth.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import astuple, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -17,34 +18,27 @@ from numpy.typing import NDArray
 
 from edge_agent.errors import StateError, StorageError
 from edge_agent.records import START, Position
-from edge_agent.state.database import FILE, Storage
+from edge_agent.state.database import Storage
+from edge_agent.state.positions import Positions
 from edge_agent.state.rows import LedgerRow, OutboxRow, Pin, Progress
+from edge_agent.state.schema import Owner, owner_of
+from fsir.arrays import Integers
 
-_VERSION = 1
-_SCHEMA = """
-CREATE TABLE meta (key TEXT PRIMARY KEY, value);
-CREATE TABLE tasks (name TEXT PRIMARY KEY, raw BLOB NOT NULL, source TEXT NOT NULL, active TEXT, subspace BLOB,
-    stopped TEXT NOT NULL DEFAULT '', first INTEGER, last INTEGER, learned BLOB);
-CREATE TABLE positions (task TEXT, source TEXT, ordinal INTEGER NOT NULL, cursor TEXT, PRIMARY KEY (task, source));
-CREATE TABLE kept (id INTEGER PRIMARY KEY, task TEXT NOT NULL, n INTEGER NOT NULL, K BLOB, slices BLOB);
-CREATE TABLE ledger (task TEXT NOT NULL, digest BLOB NOT NULL, stage TEXT NOT NULL, mechanism TEXT NOT NULL,
-    mu REAL NOT NULL, epsilon REAL NOT NULL, delta REAL NOT NULL, numbers INTEGER NOT NULL, n INTEGER NOT NULL,
-    source TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, made REAL NOT NULL, report BLOB NOT NULL,
-    verdict TEXT NOT NULL, reason TEXT NOT NULL, UNIQUE (digest, stage));
-CREATE TABLE outbox (report BLOB PRIMARY KEY, task TEXT NOT NULL, stage TEXT NOT NULL, topic TEXT NOT NULL,
-    payload BLOB NOT NULL, not_before REAL NOT NULL);
-"""
 _LEDGER = ", ".join(field.name for field in fields(LedgerRow))
-_LEDGER_MARKS = ", ".join("?" * len(fields(LedgerRow)))
 _OUTBOX = ", ".join(field.name for field in fields(OutboxRow))
-
 _RECOGNITION = "recognition:"  # of a task: no task has a name with a colon
 
-Kept = tuple[NDArray[np.int16], NDArray[np.int64]]  # quantised rows, and their slices
+Kept = tuple[NDArray[np.int16], Integers]  # quantised rows, and their slices
 
 
 class State:
-    """The state of one device. `directory = None` keeps it in memory, for simulations and audits."""
+    """The state of one device. `directory = None` keeps it in memory, for simulations and audits.
+
+    >>> state = State(None, "pi-7")
+    >>> pin = state.pin("activity", b"the task, in canonical bytes", "csv:walk.csv")
+    >>> [pin.name for pin in state.pins()]
+    ['activity']
+    """
 
     def __init__(
         self,
@@ -54,10 +48,10 @@ class State:
         simulated: bool = False,
         read_only: bool = False,
     ) -> None:
-        self.device, self.simulated = device or "", simulated
         self._db = Storage(None if directory is None else Path(directory), read_only)
+        self._positions = Positions(self._db)
         try:
-            self._prepare(read_only)
+            owner = owner_of(self._db, Owner(device or "", simulated), read_only)
         except StorageError as error:
             self.close()
             raise StateError(
@@ -66,71 +60,29 @@ class State:
         except BaseException:
             self.close()
             raise
-
-    def _prepare(self, read_only: bool) -> None:
-        ((version,),) = self._db.rows("PRAGMA user_version")
-        if version == 0 and self.device and not read_only:
-            with self._db.transaction():
-                for statement in _SCHEMA.split(";"):
-                    self._db.run(statement)
-                about: list[tuple[Any, ...]] = [
-                    ("device", self.device),
-                    ("simulated", int(self.simulated)),
-                ]
-                self._db.run_many("INSERT INTO meta VALUES (?, ?)", about)
-                self._db.run(f"PRAGMA user_version = {_VERSION}")
-        elif version == 0:
-            raise StateError(
-                f"{self._db.where}: {FILE} is not the state of an agent; give the directory of one"
-            )
-        elif version != _VERSION:
-            raise StateError(
-                f"{self._db.where}: state of version {version}, this program reads {_VERSION}; update it"
-            )
-        meta = dict(self._db.rows("SELECT key, value FROM meta"))
-        if not self.device:  # whoever only looks or forgets takes it as it is
-            self.device, self.simulated = str(meta["device"]), bool(meta["simulated"])
-        if meta["device"] != self.device:
-            raise StateError(
-                f"{self._db.where} belongs to device {meta['device']!r}, not to {self.device!r}: one directory per "
-                "device, because the ledger is the device's"
-            )
-        if bool(meta["simulated"]) != self.simulated:
-            kind = "simulated" if meta["simulated"] else "real"
-            raise StateError(
-                f"{self._db.where} was made by a {kind} agent, whose noise is of another kind; use another"
-            )
+        self.device = owner.device
+        self.simulated = owner.simulated
 
     def close(self) -> None:
         """Let go of the file and of the lock."""
         self._db.close()
 
-    # --- tasks ----------------------------------------------------------------------------------------------------
+    # --- tasks ------------------------------------------------------------------------------------
 
-    def pin(self, name: str, raw: bytes, source: str) -> None:
+    def pin(self, name: str, raw: bytes, source: str) -> Pin:
         """Accept a task, for good."""
         with self._db.transaction():
-            self._db.run(
-                "INSERT INTO tasks (name, raw, source) VALUES (?, ?, ?)", name, raw, source
-            )
+            self._db.insert("tasks", {"name": name, "raw": raw, "source": source})
             self._db.run("DELETE FROM meta WHERE key = ?", f"note:{name}")
+        return Pin(name=name, raw=raw, source=source)
 
     def pins(self) -> list[Pin]:
         """All tasks that were accepted."""
-        found = self._db.rows(
-            "SELECT name, raw, source, active, subspace, stopped FROM tasks ORDER BY name"
-        )
-        return [
-            Pin(
-                name,
-                raw,
-                source,
-                None if active is None else tuple(json.loads(active)),
-                subspace,
-                stopped,
-            )
-            for name, raw, source, active, subspace, stopped in found
-        ]
+        query = "SELECT name, raw, source, active, subspace, stopped FROM tasks ORDER BY name"
+        rows = self._db.named_rows(query)
+        for row in rows:
+            row["active"] = None if row["active"] is None else tuple(json.loads(row["active"]))
+        return [Pin(**row) for row in rows]
 
     def pinned(self, name: str) -> Pin | None:
         """The task of this name, if it was accepted."""
@@ -161,78 +113,44 @@ class State:
             self._db.run("UPDATE tasks SET subspace = ? WHERE name = ?", raw, name)
 
     def pin_active(self, name: str, features: tuple[str, ...], progress: Progress) -> None:
-        """Accept an active set, for good, with what the learned becomes under it; kept rows are needed no more."""
+        """Accept an active set, for good, with what the learned becomes under it.
+
+        Rows that were kept are needed no more.
+        """
         with self._db.transaction():
             self._db.run("UPDATE tasks SET active = ? WHERE name = ?", json.dumps(features), name)
             self._save(name, progress, (), drop_kept=True)
 
-    # --- progress -------------------------------------------------------------------------------------------------
+    # --- progress ---------------------------------------------------------------------------------
 
     def progress(self, name: str) -> Progress:
         """What was saved last."""
-        for source, *learned in self._db.rows(
-            "SELECT source, first, last, learned FROM tasks WHERE name = ?", name
-        ):
-            return Progress(self.position(name, source), *learned)
+        query = "SELECT source, first, last, learned FROM tasks WHERE name = ?"
+        for row in self._db.named_rows(query, name):
+            return Progress(position=self.position(name, row.pop("source")), **row)
         return Progress()
 
     def position(self, name: str, source: str) -> Position:
         """How far a task has come in a source."""
-        return _position(
-            self._db.rows(
-                "SELECT ordinal, cursor FROM positions WHERE task = ? AND source = ?", name, source
-            )
-        )
-
-    def recognised(self, name: str, source: str) -> Position:
-        """How far the recognition of a task has come in a source: it has its own pace, and its own commits."""
-        return self.position(f"{_RECOGNITION}{name}", source)
-
-    def recognition(self, name: str) -> bytes | None:
-        """What recognition has learned under a task."""
-        found = self._db.rows("SELECT value FROM meta WHERE key = ?", f"{_RECOGNITION}{name}")
-        return found[0][0] if found else None
-
-    def keep_recognition(self, name: str, source: str, position: Position, learned: bytes) -> None:
-        """Commit what recognition has learned, and the position that it belongs to."""
-        with self._db.transaction():
-            self._db.run(
-                "INSERT OR REPLACE INTO meta VALUES (?, ?)", f"{_RECOGNITION}{name}", learned
-            )
-            self._put(f"{_RECOGNITION}{name}", source, position)
-
-    def _put(self, name: str, source: str, position: Position) -> None:
-        cursor = None if position.cursor is None else json.dumps(position.cursor)
-        self._db.run(
-            "INSERT OR REPLACE INTO positions VALUES (?, ?, ?, ?)",
-            name,
-            source,
-            position.ordinal,
-            cursor,
-        )
+        return self._positions.of(name, source)
 
     def last_position(self, source: str) -> Position:
         """The furthest that any task has come in a source."""
-        query = (
-            "SELECT ordinal, cursor FROM positions WHERE source = ? ORDER BY ordinal DESC LIMIT 1"
-        )
-        return _position(self._db.rows(query, source))
+        return self._positions.last(source)
 
     def save(self, name: str, progress: Progress, kept: tuple[Kept, ...] = ()) -> None:
-        """Commit accumulators, rows kept since the last time, and the position that they belong to."""
+        """Commit accumulators, rows kept since the last time, and the position of both."""
         with self._db.transaction():
             self._save(name, progress, kept, drop_kept=False)
 
     def _save(
         self, name: str, progress: Progress, kept: tuple[Kept, ...], *, drop_kept: bool
     ) -> None:
-        self._db.run(
-            "UPDATE tasks SET first = ?, last = ?, learned = ? WHERE name = ?",
-            progress.first, progress.last, progress.learned, name,
-        )  # fmt: skip
+        statement = "UPDATE tasks SET first = ?, last = ?, learned = ? WHERE name = ?"
+        self._db.run(statement, progress.first, progress.last, progress.learned, name)
         if progress.position != START:
             for (source,) in self._db.rows("SELECT source FROM tasks WHERE name = ?", name):
-                self._put(name, source, progress.position)
+                self._positions.put(name, source, progress.position)
         rows: list[tuple[Any, ...]] = [
             (name, len(K), K.tobytes(), slices.tobytes()) for K, slices in kept
         ]
@@ -247,15 +165,15 @@ class State:
 
     def kept(self, name: str, p: int) -> Iterator[Kept]:
         """The rows kept for a second stage, block by block."""
-        for K, slices in self._db.each(
-            "SELECT K, slices FROM kept WHERE task = ? ORDER BY id", name
-        ):
+        query = "SELECT K, slices FROM kept WHERE task = ? ORDER BY id"
+        for K, slices in self._db.each(query, name):
             yield np.frombuffer(K, np.int16).reshape(-1, p), np.frombuffer(slices, np.int64)
 
     def forget(self, name: str, *, unpin: bool = False) -> None:
-        """Delete what was learned and not reported, and for recognition; ledger, positions and outbox stay.
+        """Delete what was learned and not reported, and what recognition has learned.
 
-        With `unpin` another task may take this name; the ledger keeps what this one has spent.
+        Ledger, positions and outbox stay. With `unpin` another task may take this name; the ledger
+        keeps what this one has spent.
         """
         if unpin and self.outbox(name):
             raise StateError(
@@ -268,44 +186,51 @@ class State:
                 self._db.run("DELETE FROM tasks WHERE name = ?", name)
         self._db.run("VACUUM")
 
-    # --- reports --------------------------------------------------------------------------------------------------
+    # --- recognition: it has its own pace, and its own commits ------------------------------------
+
+    def recognised(self, name: str, source: str) -> Position:
+        """How far the recognition of a task has come in a source."""
+        return self.position(f"{_RECOGNITION}{name}", source)
+
+    def recognition(self, name: str) -> bytes | None:
+        """What recognition has learned under a task."""
+        query = "SELECT value FROM meta WHERE key = ?"
+        return next((value for (value,) in self._db.rows(query, f"{_RECOGNITION}{name}")), None)
+
+    def keep_recognition(self, name: str, source: str, position: Position, learned: bytes) -> None:
+        """Commit what recognition has learned, and the position that it belongs to."""
+        key = f"{_RECOGNITION}{name}"
+        with self._db.transaction():
+            self._db.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, learned)
+            self._positions.put(key, source, position)
+
+    # --- reports ----------------------------------------------------------------------------------
 
     def record_report(
         self, row: LedgerRow, out: OutboxRow, progress: Progress, *, drop_kept: bool
     ) -> None:
-        """Spend: ledger, outbox and progress in one transaction. Only after this may the report be sent."""
+        """Spend: ledger, outbox and progress in one transaction.
+
+        Only after this may the report be sent.
+        """
         with self._db.transaction():
-            self._db.run(f"INSERT INTO ledger ({_LEDGER}) VALUES ({_LEDGER_MARKS})", *astuple(row))
-            self._db.run(f"INSERT INTO outbox ({_OUTBOX}) VALUES (?, ?, ?, ?, ?, ?)", *astuple(out))
+            self._db.insert("ledger", vars(row))
+            self._db.insert("outbox", vars(out))
             self._save(row.task, progress, (), drop_kept=drop_kept)
 
     def ledger(self, digest: bytes | None = None) -> list[LedgerRow]:
         """Every release of this device, across all its tasks, or those of one task."""
-        found = [
-            LedgerRow(*row) for row in self._db.rows(f"SELECT {_LEDGER} FROM ledger ORDER BY rowid")
-        ]
-        return [row for row in found if digest in (None, row.digest)]
+        rows = self._db.named_rows(f"SELECT {_LEDGER} FROM ledger ORDER BY rowid")
+        return [LedgerRow(**row) for row in rows if digest in (None, row["digest"])]
 
     def outbox(self, task: str | None = None) -> list[OutboxRow]:
         """Reports without a receipt."""
-        found = [
-            OutboxRow(*row) for row in self._db.rows(f"SELECT {_OUTBOX} FROM outbox ORDER BY rowid")
-        ]
-        return [row for row in found if task in (None, row.task)]
+        rows = self._db.named_rows(f"SELECT {_OUTBOX} FROM outbox ORDER BY rowid")
+        return [OutboxRow(**row) for row in rows if task in (None, row["task"])]
 
     def settle(self, report: bytes, verdict: str, reason: str) -> None:
         """The aggregator has answered: clear the outbox, note the verdict in the ledger."""
+        statement = "UPDATE ledger SET verdict = ?, reason = ? WHERE report = ?"
         with self._db.transaction():
             self._db.run("DELETE FROM outbox WHERE report = ?", report)
-            self._db.run(
-                "UPDATE ledger SET verdict = ?, reason = ? WHERE report = ?",
-                verdict,
-                reason,
-                report,
-            )
-
-
-def _position(found: list[tuple[Any, ...]]) -> Position:
-    for ordinal, cursor in found:
-        return Position(ordinal, None if cursor is None else json.loads(cursor))
-    return START
+            self._db.run(statement, verdict, reason, report)

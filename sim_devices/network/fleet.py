@@ -77,7 +77,8 @@ class VirtualDevice:
             self.link.open()
         self._ask_again(now)
         while self.link.inbox:
-            self.agent.receive(*self.link.inbox.popleft())
+            about, payload, _ = self.link.inbox.popleft()
+            self.agent.receive(about, payload)
         self._learn()
         for message in self.agent.outgoing(now):
             self.messages_sent += 1

@@ -1,4 +1,7 @@
-"""A tiny aggregator for the tests of the agent: it counts each report once, answers, and remembers all traffic."""
+"""A tiny aggregator for the tests of the agent.
+
+It counts each report once, answers, and remembers all traffic.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +25,11 @@ class TinyAggregator:
     def __init__(
         self, url: str, task: Task, *, active: tuple[str, ...] = (), silent: bool = False
     ) -> None:
-        self.task, self.active, self.silent = task, active, silent
-        self.seen: list[
-            tuple[str, bytes]
-        ] = []  # everything that anybody publishes below the task, in order
+        self.task = task
+        self.active = active
+        self.silent = silent
+        # Everything that anybody publishes below the task, in order.
+        self.seen: list[tuple[str, bytes]] = []
         self.counted: dict[tuple[str, str], bytes] = {}  # (device, stage) -> bytes
         self._verdicts: dict[str, dict[str, Verdict]] = {}
         self._lock = threading.Lock()
@@ -57,7 +61,6 @@ class TinyAggregator:
 
     def _answer(self, payload: bytes) -> None:
         report = decode(payload, Report)
-        assert isinstance(report, Report)
         known = self.counted.setdefault((report.device, report.stage), payload)
         status = "counted" if known is payload else "duplicate" if known == payload else "refused"
         mine = self._verdicts.setdefault(report.device, {})
@@ -75,27 +78,27 @@ class TinyAggregator:
     def emit(self) -> None:
         """Publish a subspace: the first feature."""
         features = self.active or self.task.features.names
-        found = Subspace(
-            self.task.digest,
-            1,
-            features,
-            np.eye(len(features))[:, :1],
-            np.ones(1),
-            0.1,
-            0.1,
-            len(self.counted),
-            100,
+        subspace = Subspace(
+            task=self.task.digest,
+            version=1,
+            features=features,
+            basis=np.eye(len(features))[:, :1],
+            singular_values=np.ones(1),
+            noise_level=0.1,
+            expected_error=0.1,
+            devices=len(self.counted),
+            records=100,
         )
-        self._client.publish(topic(self.task.name, "subspace"), encode(found), 1, retain=True)
+        self._client.publish(topic(self.task.name, "subspace"), encode(subspace), 1, retain=True)
 
     def reports(self, device: str) -> dict[str, set[bytes]]:
         """Every different report of a device that was ever seen, by stage."""
         with self._lock:
-            found: dict[str, set[bytes]] = {}
+            reports: dict[str, set[bytes]] = {}
             for about, payload in self.seen:
                 if about.endswith(f"/report/{device}"):
-                    found.setdefault(decode(payload, Report).stage, set()).add(payload)
-            return found
+                    reports.setdefault(decode(payload, Report).stage, set()).add(payload)
+            return reports
 
     def wait(self, condition: Callable[[], bool], seconds: float = 60.0) -> None:
         """Until something has happened."""

@@ -8,10 +8,10 @@ import json
 
 def drain(source, limit=1000):
     """Everything that a source has now."""
-    found = []
+    records = []
     while batch := source.poll(limit):
-        found += batch
-    return found
+        records += batch
+    return records
 
 
 def write(tmp_path, kind, rows):

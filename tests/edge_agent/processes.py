@@ -19,10 +19,10 @@ DEVICE = "dev-1"
 
 
 def command(url: str, source: str, directory: Path, *more: str, name: str = "test") -> list[str]:
-    return [
-        sys.executable, "-m", "edge_agent", "run", "--broker", url, "--task", name, "--device", DEVICE,
-        "--source", source, "--state", str(directory / "state"), "--save-every", "0.2", *more,
-    ]  # fmt: skip
+    program = [sys.executable, "-m", "edge_agent", "run"]
+    part = ["--broker", url, "--task", name, "--device", DEVICE]
+    memory = ["--state", str(directory / "state"), "--save-every", "0.2"]
+    return [*program, *part, "--source", source, *memory, *more]
 
 
 def write_jsonl(path: Path, of: Task, n: int) -> Path:

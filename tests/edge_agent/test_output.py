@@ -16,15 +16,15 @@ from edge_agent.output import LocalSocket
 @pytest.fixture
 def served(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # the path of a socket must be short
-    with contextlib.closing(LocalSocket("served")) as found:
-        yield found
+    with contextlib.closing(LocalSocket("served")) as output_socket:
+        yield output_socket
 
 
 def reader() -> socket.socket:
-    found = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    found.settimeout(30.0)
-    found.connect("served")
-    return found
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    connection.settimeout(30.0)
+    connection.connect("served")
+    return connection
 
 
 def test_running_out_of_descriptors_costs_new_readers_alone(served, monkeypatch, caplog):
@@ -49,7 +49,7 @@ def test_running_out_of_descriptors_costs_new_readers_alone(served, monkeypatch,
 
 
 def test_readers_leave_descriptors_for_others(served, monkeypatch):
-    monkeypatch.setattr(output, "READERS", 2)
+    monkeypatch.setattr(output, "MOST_READERS", 2)
     with contextlib.ExitStack() as leaving:
         first, _, third = (leaving.enter_context(reader()) for _ in range(3))
         served.write({"record": 0})

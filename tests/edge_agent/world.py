@@ -26,7 +26,7 @@ def simulated(task: Task, *, state: State | None = None, seed: int = 0, **settin
     """An agent in memory with reproducible noise, connected at time 0, that has seen the task."""
     state = state or State(None, DEVICE, simulated=True)
     settings.setdefault("noise", SeededNoise(seed, DEVICE))
-    settings.setdefault("settle", 0.0)
+    settings.setdefault("quiet_seconds", 0.0)
     agent = Agent(state, task.name, simulated=True, **settings)
     agent.connected(0.0)
     agent.receive(topic(task.name, "task"), task.encode())
@@ -36,9 +36,8 @@ def simulated(task: Task, *, state: State | None = None, seed: int = 0, **settin
 def data(task: Task, n: int, seed: int = 0) -> tuple[Any, list[str]]:
     """Rows over the features of a task, and classes."""
     X = np.random.default_rng(seed).normal(size=(n, task.p))
-    return X, [
-        task.response.classes[int(h)] for h in np.random.default_rng(seed + 1).integers(0, 3, n)
-    ]
+    slices = np.random.default_rng(seed + 1).integers(0, 3, n)
+    return X, [task.response.classes[int(h)] for h in slices]
 
 
 def records(task: Task, n: int, start: int = 0, seed: int = 0) -> list[Record]:
@@ -55,16 +54,17 @@ def records(task: Task, n: int, start: int = 0, seed: int = 0) -> list[Record]:
 
 
 def one_hot(task: Task, j: int) -> dict[str, Any]:
-    """Record number j: 1 in feature j, 0 elsewhere. Any sum other than 0 or 1 names what was lost or doubled."""
-    return {name: float(k == j) for k, name in enumerate(task.features.names)} | {
-        task.response.name: "a"
-    }
+    """Record number j: 1 in feature j, 0 elsewhere.
+
+    Any sum other than 0 or 1 names what was lost or doubled.
+    """
+    values = {name: float(k == j) for k, name in enumerate(task.features.names)}
+    return values | {task.response.name: "a"}
 
 
 def reports(sent: Iterable[Publish]) -> list[Report]:
     """The reports among messages."""
-    found = [decode(message.payload, Report) for message in sent if "/report/" in message.topic]
-    return [message for message in found if isinstance(message, Report)]
+    return [decode(message.payload, Report) for message in sent if "/report/" in message.topic]
 
 
 def receipt(
@@ -74,7 +74,6 @@ def receipt(
     verdicts = {}
     for message in sent:
         report = decode(message.payload, Report)
-        assert isinstance(report, Report)
         verdicts[report.stage] = Verdict(messages.report_id(message.payload), status, reason)
     return topic(task.name, "receipt", DEVICE), encode(Receipt(task.digest, DEVICE, verdicts))
 
@@ -89,7 +88,14 @@ def subspace(
 ) -> tuple[str, bytes]:
     """A subspace: topic and payload."""
     values = {
-        "task": task.digest, "version": 1, "features": features, "basis": np.eye(len(features))[:, :d],
-        "singular_values": np.ones(d), "noise_level": 0.1, "expected_error": 0.1, "devices": 3, "records": 300,
-    }  # fmt: skip
+        "task": task.digest,
+        "version": 1,
+        "features": features,
+        "basis": np.eye(len(features))[:, :d],
+        "singular_values": np.ones(d),
+        "noise_level": 0.1,
+        "expected_error": 0.1,
+        "devices": 3,
+        "records": 300,
+    }
     return topic(task.name, "subspace"), encode(Subspace(**(values | changes)))

@@ -1,4 +1,4 @@
-"""A device of the golden federation: agents with seeded noise and chance, on its readings."""
+"""A device of the golden federation: agents with seeded noise and delays, on its readings."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def agent_of(state: State, task: str, clock: Clock) -> Agent:
         noise=SeededNoise(SEED, state.device, task),
         simulated=True,
         clock=clock,
-        chance=random.Random(f"{SEED} {state.device} {task}"),
-        settle=0.0,
+        rng=random.Random(f"{SEED} {state.device} {task}"),
+        quiet_seconds=0.0,
     )
 
 

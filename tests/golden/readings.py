@@ -21,26 +21,26 @@ def write(folder: Path) -> None:
 
 
 def _text(device: str) -> str:
-    chance = random.Random(f"{SEED} {device}")
+    rng = random.Random(f"{SEED} {device}")
     lines = [",".join([*FEATURES, "delay", "activity"])]
     flaws = _FLAWS if device in DEVICES else {}
-    lines += [_line(chance, flaws.get(number)) for number in range(ROWS.get(device, 90))]
+    lines += [_line(rng, flaws.get(number)) for number in range(ROWS.get(device, 90))]
     return "\n".join(lines) + "\n"
 
 
-def _line(chance: random.Random, flaw: str | None) -> str:
+def _line(rng: random.Random, flaw: str | None) -> str:
     """One record: each class has its own place in one of the first three features."""
-    slice_ = chance.randrange(len(CLASSES))
-    values = [_normal(chance) for _ in FEATURES]
+    slice_ = rng.randrange(len(CLASSES))
+    values = [_normal(rng) for _ in FEATURES]
     values[slice_] += 1.75
-    delay = 8.0 * values[0] + 2.0 * _normal(chance)
+    delay = 8.0 * values[0] + 2.0 * _normal(rng)
     activity = CLASSES[slice_] if flaw is None else flaw
     return ",".join([*(f"{value:.3f}" for value in values), f"{delay:.2f}", activity])
 
 
-def _normal(chance: random.Random) -> float:
+def _normal(rng: random.Random) -> float:
     """Nearly normal; only additions, so that no library can give other bits."""
     total = -6.0
     for _ in range(12):
-        total += chance.random()
+        total += rng.random()
     return total

@@ -52,7 +52,9 @@ def through_agent(task: Task, source: Source = SystemNoise, replay: bool = False
         simulated = not noise.cryptographic
         state = State(None, DEVICE, simulated=simulated)
         try:
-            agent = Agent(state, task.name, policy, noise=noise, simulated=simulated, settle=0.0)
+            agent = Agent(
+                state, task.name, policy, noise=noise, simulated=simulated, quiet_seconds=0.0
+            )
             agent.connected(0.0)
             agent.receive(topic(task.name, "task"), contract)
             used = agent.learn_many(X, labels)

@@ -8,18 +8,14 @@ import pytest
 
 from edge_agent.agent import Phase
 from edge_agent.consent.policy import Policy, PolicyError
-from tests.edge_agent.world import data, reports, simulated
+from tests.edge_agent.world import active, data, reports, simulated
 from tests.fsir.tasks import screened, task
 
 
 def test_the_default_is_cautious():
     policy = Policy()
-    assert (policy.epsilon, policy.delta, policy.unproven, policy.presence) == (
-        2.0,
-        1e-6,
-        (),
-        False,
-    )
+    assert (policy.epsilon, policy.delta) == (2.0, 1e-6)
+    assert (policy.unproven, policy.presence) == ((), False)
     assert policy.refusals(task(privacy={"epsilon": 2.0})) == []
     assert policy.refusals(task(privacy={"mechanism": "iid", "epsilon": 1.9})) == []
 
@@ -31,16 +27,11 @@ def test_a_task_may_use_the_whole_cap_in_two_stages(rule):
     agent = simulated(full, policy=policy)
     X, y = data(full, 200)
     used = agent.learn_many(X, y)
-    found = reports(agent.outgoing(1.0))
-    agent.receive("fsir/1/test/active", _active(full))
+    sent = agent.outgoing(1.0)
+    agent.receive(*active(full, "x0", "x1"))
     agent.learn_many(X[used:], y[used:])
-    assert [r.stage for r in found + reports(agent.outgoing(2.0))] == ["screening", "final"]
-
-
-def _active(full):
-    from tests.edge_agent.world import active
-
-    return active(full, "x0", "x1")[1]
+    sent += agent.outgoing(2.0)
+    assert [report.stage for report in reports(sent)] == ["screening", "final"]
 
 
 def test_it_reads_a_file(tmp_path):

@@ -1,4 +1,4 @@
-"""A server that lies: everything it can publish is refused with a reason, and the agent lives on."""
+"""A server that lies: all it can publish is refused with a reason, and the agent lives on."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_a_task_that_the_owner_would_not_want_is_refused(changes, reason, caplog
 def test_a_task_that_no_one_could_make_is_refused(changes, reason, caplog):
     """No `Task` can hold it, so a hostile server has to write the bytes by hand."""
     raw = msgpack.packb(dict(sorted(table(**changes).items())))
-    agent = Agent(State(None, DEVICE, simulated=True), "test", simulated=True, settle=0.0)
+    agent = Agent(State(None, DEVICE, simulated=True), "test", simulated=True, quiet_seconds=0.0)
     agent.connected(0.0)
     agent.receive(topic("test", "task"), raw)
     assert agent.phase is Phase.WAITING
@@ -100,7 +100,8 @@ def test_a_task_that_protects_less_than_one_reading_touches():
 
 
 def test_a_second_task_over_the_same_data_beyond_the_cap():
-    one, two = task(privacy={"epsilon": 1.5}), task(name="second", privacy={"epsilon": 1.5})
+    one = task(privacy={"epsilon": 1.5})
+    two = task(name="second", privacy={"epsilon": 1.5})
     state = State(None, DEVICE, simulated=True)
     first = simulated(one, state=state)
     first.learn_many(*data(one, 100))
@@ -165,7 +166,8 @@ def test_an_active_set_for_a_task_without_screening(caplog):
 
 
 def test_messages_of_another_task_or_device(caplog):
-    honest, other = task(), task(epoch=2)
+    honest = task()
+    other = task(epoch=2)
     agent = simulated(honest)
     agent.receive(*subspace(other, other.features.names))
     agent.learn_many(*data(honest, 100))
@@ -259,7 +261,7 @@ def test_an_owner_who_tightens_the_policy_stops_what_was_accepted():
     agent = simulated(honest)
     agent.learn_many(*data(honest, 100))
     agent.outgoing(0.0)
-    strict = Agent(agent.state, "test", Policy(epsilon=0.5), simulated=True, settle=0.0)
+    strict = Agent(agent.state, "test", Policy(epsilon=0.5), simulated=True, quiet_seconds=0.0)
     strict.connected(0.0)
     assert strict.phase is Phase.STOPPED
     assert strict.outgoing(1e6) == []

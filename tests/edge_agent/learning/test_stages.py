@@ -16,6 +16,8 @@ from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import final_stage, first_stage
 from fsir.privacy.release import release
+from fsir.wire.decode import decode
+from fsir.wire.messages import Report
 from tests.edge_agent.world import (
     DEVICE,
     WILLING,
@@ -62,10 +64,10 @@ def test_kept_rows_give_the_moments_of_both_stages_bit_for_bit():
         agent.learn(record)
     agent.checkpoint()
     agent.learn_many(X[60:], y[60:])
-    found = reports(agent.outgoing(1.0))
+    made = reports(agent.outgoing(1.0))
     agent.receive(*active(two, "x2", "x3", "x7"))
-    found += reports(agent.outgoing(1.1))
-    for report, stage in zip(found, (first_stage(two), final_stage(two, (2, 3, 7))), strict=True):
+    made += reports(agent.outgoing(1.1))
+    for report, stage in zip(made, (first_stage(two), final_stage(two, (2, 3, 7))), strict=True):
         moments = Moments(two, stage)
         moments.learn_many(X[:, list(stage.features)], y)
         expected = release(moments, SeededNoise(5, "same").for_stage(stage.name))
@@ -154,7 +156,7 @@ def test_crashes_at_any_moment_never_count_a_record_twice_nor_make_a_second_repo
     assert all(len(payloads) == 1 for payloads in sent.values())
     assert {row.stage for row in state.ledger()} >= set(sent)
     for stage, (payload,) in sent.items():
-        (report,) = reports([type("M", (), {"payload": payload, "topic": "/report/"})])
+        report = decode(payload, Report)
         counted = report.blocks[0] * first_stage(hot).grid
         assert report.n == 12
         assert set(np.unique(counted)) <= {0.0, 1.0}, stage

@@ -1,4 +1,4 @@
-"""A disk that is full, or denies a commit which has happened: nothing is spent twice, and nothing is lost."""
+"""A full disk, or one that denies a commit which has happened: nothing is spent twice or lost."""
 
 from __future__ import annotations
 
@@ -89,7 +89,10 @@ def test_a_commit_that_was_denied_but_happened_is_adopted(tmp_path, monkeypatch)
 
 
 def deny(state, monkeypatch, which):
-    """Every commit happens, and the disk denies those whose number is in `which`. Returns the number so far."""
+    """Every commit happens, and the disk denies those whose number is in `which`.
+
+    Returns the number so far.
+    """
     commits = itertools.count()
     real = state._db.transaction
 
@@ -106,7 +109,9 @@ def deny(state, monkeypatch, which):
 
 def two_reports(two, state, early):
     """Both reports of a device that saves often, and goes on whatever its disk says."""
-    agent, now, sent = simulated(two, state=state), itertools.count(1.0, 100.0), []
+    agent = simulated(two, state=state)
+    now = itertools.count(1.0, 100.0)
+    sent = []
 
     def go_on(times=1):
         for _ in range(times):
@@ -131,7 +136,10 @@ def two_reports(two, state, early):
 
 @pytest.mark.parametrize(("rule", "early"), [("same", 100), ("fresh", 100), ("same", 60)])
 def test_a_denied_commit_that_happened_changes_no_report(rule, early, monkeypatch):
-    """The active set comes after the first report, or before it: then the second one is all there is."""
+    """The active set comes after the first report, or before it.
+
+    In that case the second report is all there is.
+    """
     two = screened(records=rule)
     state = State(None, DEVICE, simulated=True)
     commits = deny(state, monkeypatch, ())
@@ -167,7 +175,8 @@ def test_a_disk_that_takes_no_active_set_costs_no_record(monkeypatch):
 
 
 def test_a_task_that_was_pinned_although_the_disk_denied_it_is_the_one(monkeypatch):
-    first, second = task(), task(epoch=2)
+    first = task()
+    second = task(epoch=2)
     state = State(None, DEVICE, simulated=True)
     deny(state, monkeypatch, (0,))
     agent = simulated(first, state=state)

@@ -56,7 +56,7 @@ class Device:
         self.offset = 0.0  # of its clock
         self.crashes = 0
         self.appetite = 0  # records that it may still read from its source
-        self.settle = 0.03  # seconds between its subscription and its first report
+        self.quiet_seconds = 0.03  # between its subscription and its first report
         self.habit = 0  # it saves after so many records by itself, if above 0
         self._read = -1  # the last record that its source has given
         self.agents: dict[str, Agent] = {}  # by task; none while it is off
@@ -96,7 +96,7 @@ class Device:
             feed=feed,
             clock=lambda: time.time() + self.offset,
             delays=SHORT,
-            settle=self.settle,
+            quiet_seconds=self.quiet_seconds,
         )
 
     def _connect(self, agents: dict[str, Agent]) -> Connection:
@@ -104,7 +104,7 @@ class Device:
 
         def receive(message: MQTTMessage) -> None:
             if self.agents is agents:  # the dead hear nothing
-                topics[message.topic].receive(message.topic, bytes(message.payload), message.retain)
+                topics[message.topic].receive(message.topic, bytes(message.payload))
 
         def up() -> None:
             for agent in agents.values():

@@ -117,7 +117,11 @@ def test_a_card_that_was_restored_behind_its_report_gets_no_second_one_out(
     On a link of two bytes at a time the receipt comes from the broker long after the subscription
     was confirmed, and still before the task.
     """
-    for module, name in ((gate, "UNHEARD"), (connection, "WELCOME"), (connection, "KEEPALIVE")):
+    for module, name in (
+        (gate, "UNHEARD_SECONDS"),
+        (connection, "WELCOME"),
+        (connection, "KEEPALIVE"),
+    ):
         monkeypatch.setattr(module, name, 60)
     federation = Federation(devices=2, stock=2, records=2, mechanism="gaussian")
     world = World(Setup(federation=federation), tmp_path, forkserver, 1)

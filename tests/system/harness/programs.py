@@ -16,7 +16,7 @@ import edge_agent.agent
 import edge_agent.cli
 import edge_agent.commands.run
 import edge_agent.exchange.gate
-import edge_agent.loop
+import edge_agent.loop.runner
 import edge_agent.mqtt.connection
 from aggregator.core import Aggregator
 from aggregator.daemon import Daemon
@@ -42,9 +42,9 @@ HURRY = {
         "FIRST_ANSWER_SECONDS": 1.0,
     },
     edge_agent.mqtt.connection: {"KEEPALIVE": 1, "WELCOME": 1.0, "Delays": lambda **_: SHORT},
-    edge_agent.agent: {"STORAGE_PAUSE": 0.2, "Delays": lambda **_: SHORT},
-    edge_agent.exchange.gate: {"UNHEARD": 1.0},
-    edge_agent.loop: {"LONGEST_WAIT": 0.2},
+    edge_agent.agent: {"STORAGE_PAUSE_SECONDS": 0.2, "Delays": lambda **_: SHORT},
+    edge_agent.exchange.gate: {"UNHEARD_SECONDS": 1.0},
+    edge_agent.loop.runner: {"LONGEST_WAIT_SECONDS": 0.2},
 }
 
 

@@ -72,7 +72,12 @@ def snapshot(agent: Agent) -> tuple[object, ...]:
 def fresh_agent(name: str = "test") -> Agent:
     state = State(None, DEVICE, simulated=True)
     agent = Agent(
-        state, name, Policy(epsilon=50.0), noise=SeededNoise(1, DEVICE), simulated=True, settle=0.0
+        state,
+        name,
+        Policy(epsilon=50.0),
+        noise=SeededNoise(1, DEVICE),
+        simulated=True,
+        quiet_seconds=0.0,
     )
     agent.connected(0.0)
     return agent
@@ -99,7 +104,7 @@ def test_a_hostile_task_is_refused_or_is_one_that_the_owner_accepts(count, refus
     for number in range(count):
         payload = mutator.payload()
         said = refusals.count
-        agent.receive(messages.topic("test", "task"), payload, rng.random() < 0.5)
+        agent.receive(messages.topic("test", "task"), payload)
         if agent.task is None:
             # Nothing at all is how a retained message is cleared.
             assert refusals.count == said + bool(payload)
@@ -154,7 +159,7 @@ def test_hostile_news_changes_nothing_unless_it_is_valid(count, kind, refusals):
         agent.receive(rng.choice(ELSEWHERE), rng.choice(corpus))
         said = refusals.count
         fits = acceptable(kind, payload, agent)
-        agent.receive(where, payload, rng.random() < 0.5)
+        agent.receive(where, payload)
         assert refusals.count == said + (bool(payload) and not fits)
         if fits:
             valid += 1

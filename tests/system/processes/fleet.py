@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from paho.mqtt.client import MQTTMessage
 
-from edge_agent.ending import DONE, REFUSED
+from edge_agent.loop.ending import DONE, REFUSED
 from edge_agent.mqtt.connection import Connection
 from fsir.errors import MessageError
 from fsir.net.broker import Broker

@@ -39,7 +39,7 @@ class Device:
             feed=Feed("sensor", True),
             delays=Delays(1.0, 8.0),
             clock=lambda: EPOCH_SECONDS + self.now + self.offset,
-            settle=0.0,
+            quiet_seconds=0.0,
         )
         self.inbox: list[tuple[str, bytes]] = []
         self.connected = False

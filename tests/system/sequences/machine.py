@@ -125,7 +125,7 @@ class Sequences(RuleBasedStateMachine):
     def read(self, number: int, count: int) -> None:
         device = self.devices[number]
         for _ in range(min(count, len(device.inbox))):
-            device.agent.receive(*device.inbox.pop(0), retained=True)
+            device.agent.receive(*device.inbox.pop(0))
 
     def send(self, number: int) -> None:
         device = self.devices[number]

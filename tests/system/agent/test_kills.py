@@ -1,4 +1,4 @@
-"""`fsir-agent run` killed again and again: one report per stage, and no record twice, whatever the source."""
+"""`fsir-agent run` killed again and again: one report per stage, and no record twice."""
 
 from __future__ import annotations
 
@@ -47,11 +47,8 @@ def run_with_kills(url: str, tmp_path: Path, kills: int, records_rule: str) -> N
         kill_at_random(arguments, rng, kills=kills)
         last = subprocess.run(arguments, capture_output=True, text=True, timeout=120)
         assert last.returncode == 0, last.stderr
-        found = server.reports(DEVICE)
-        assert {stage: len(payloads) for stage, payloads in found.items()} == {
-            "screening": 1,
-            "final": 1,
-        }
+        counts = {stage: len(payloads) for stage, payloads in server.reports(DEVICE).items()}
+        assert counts == {"screening": 1, "final": 1}
         assert set(server.counted) == {(DEVICE, "screening"), (DEVICE, "final")}
     rows = ledger(tmp_path)
     assert sorted(row.stage for row in rows) == ["final", "screening"]
@@ -68,7 +65,7 @@ def test_killed_at_twenty_random_moments_it_still_reports_once(mosquitto_url, tm
     run_with_kills(mosquitto_url, tmp_path, 20, rule)
 
 
-# --- one-hot records: any sum other than 0 or 1 names what was doubled ------------------------------------------------
+# --- one-hot records: any sum other than 0 or 1 names what was doubled ----------------------------
 
 HOT = 150
 
@@ -83,12 +80,17 @@ def hot_task(records: int) -> Task:
 
 
 class Feeder:
-    """Delivers the one-hot records through one kind of source, slowly, across all restarts of the agent."""
+    """Delivers the one-hot records through one kind of source, slowly.
+
+    It goes on across all restarts of the agent.
+    """
 
     def __init__(
         self, kind: str, of: Task, tmp_path: Path, server: TinyAggregator, pause: float
     ) -> None:
-        self.kind, self.stdin, self._pause = kind, None, pause
+        self.kind = kind
+        self.stdin = None
+        self._pause = pause
         lines = [json.dumps(one_hot(of, j) | {"t": j, "seq": j}) for j in range(HOT)]
         self._stop = threading.Event()
         self.more: list[str] = ["--time-column", "t", "--speed", "40"]
@@ -104,15 +106,16 @@ class Feeder:
             (tmp_path / "hot.csv").write_text("\n".join(text) + "\n")
             self.source = f"csv:{tmp_path / 'hot.csv'}"
         elif kind == "stdin":
-            self.source, self.more = "jsonl:-", []
+            self.source = "jsonl:-"
+            self.more = []
             self.stdin, self._write = os.pipe()
             self._thread = threading.Thread(target=self._pump, args=(lines, self._into_pipe))
             self._thread.start()
         else:
-            self.source, self.more = "mqtt:sensors/hot", ["--record-id", "seq"]
-            server.publish(
-                "sensors/hot", lines[0].encode(), retain=True
-            )  # the last reading, once more for newcomers
+            self.source = "mqtt:sensors/hot"
+            self.more = ["--record-id", "seq"]
+            # The last reading, once more for newcomers.
+            server.publish("sensors/hot", lines[0].encode(), retain=True)
             self._thread = threading.Thread(target=self._pump, args=(lines, self._onto(server)))
             self._thread.start()
 
@@ -146,14 +149,8 @@ def count_with_kills(kind: str, url: str, tmp_path: Path, kills: int) -> None:
     with TinyAggregator(url, of) as server:
         feeder = Feeder(kind, of, tmp_path, server, pause=0.015 * kills)
         try:
-            arguments = command(
-                url,
-                feeder.source,
-                tmp_path,
-                "--policy",
-                str(tmp_path / "policy.toml"),
-                *feeder.more,
-            )
+            more = ["--policy", str(tmp_path / "policy.toml"), *feeder.more]
+            arguments = command(url, feeder.source, tmp_path, *more)
             kill_at_random(arguments, random.Random(7), feeder.stdin, kills)
             last = subprocess.Popen(arguments, stdin=feeder.stdin, stdout=subprocess.DEVNULL)
             try:

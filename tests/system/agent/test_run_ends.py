@@ -21,27 +21,16 @@ def test_a_source_that_ends_too_early_is_told_and_kept(mosquitto_url, tmp_path):
     of = task()
     source = write_jsonl(tmp_path / "data.jsonl", of, 40)
     with TinyAggregator(mosquitto_url, of) as server:
-        done = subprocess.run(
-            command(mosquitto_url, f"jsonl:{source}", tmp_path),
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path)
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
         assert done.returncode == 3
         assert done.stderr.count("first record learned") == 1
-        assert (
-            "test: the source has ended, and 60 records are missing for the report: 40 of 100"
-            in done.stderr
-        )
+        owed = "test: the source has ended, and 60 records are missing for the report: 40 of 100"
+        assert owed in done.stderr
         assert "--follow" in done.stderr
         with source.open("a") as file:
             file.write(write_jsonl(tmp_path / "more.jsonl", of, 70).read_text())
-        done = subprocess.run(
-            command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once"),
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
+        done = subprocess.run([*arguments, "--once"], capture_output=True, text=True, timeout=60)
         assert done.returncode == 0
         assert "first record learned" not in done.stderr  # that was before the restart
         assert decode(next(iter(server.reports(DEVICE)["final"])), Report).n == 100
@@ -52,10 +41,8 @@ def test_a_restored_card_is_refused(mosquitto_url, tmp_path):
     source = write_jsonl(tmp_path / "data.jsonl", of, 150)
     with TinyAggregator(mosquitto_url, of) as server:
         for _ in range(2):
-            done = subprocess.run(
-                command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once"), capture_output=True, text=True,
-                timeout=60,
-            )  # fmt: skip
+            arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once")
+            done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
             (tmp_path / "state" / "agent.sqlite").unlink()
         assert "did not make" in done.stderr
         assert done.returncode == 4
@@ -66,11 +53,8 @@ def test_a_restored_card_is_refused(mosquitto_url, tmp_path):
     ("name", "content", "said"),
     [
         ("a.csv", "", "is empty: its first line should name the columns"),
-        (
-            "a.csv",
-            "1,2,3,a\n" * 9,
-            "0 of 100 learned (not accepted: 8 unknown response)",
-        ),  # no header
+        # no header
+        ("a.csv", "1,2,3,a\n" * 9, "0 of 100 learned (not accepted: 8 unknown response)"),
         ("a.jsonl", "", "0 of 100 learned; what was"),
         (
             "a.jsonl",
@@ -103,10 +87,3 @@ def test_a_script_sees_that_a_task_was_refused_and_so_does_the_status(
     (entry,) = json.loads(capsys.readouterr().out)["tasks"]
     assert entry["phase"] == "refused"
     assert "cap is 2" in entry["reason"]
-
-
-def test_the_help_names_every_exit_code(capsys):
-    with pytest.raises(SystemExit):
-        main(["run", "--help"])
-    said = capsys.readouterr().out
-    assert all(f"\n  {code}   " in said for code in (0, 2, 3, 4))

@@ -1,9 +1,8 @@
-"""`fsir-agent run` as a service: it reports, serves, leaves cleanly, and survives what happens to it."""
+"""`fsir-agent run` as a service: it reports, serves, leaves cleanly, and survives what happens."""
 
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import resource
 import signal
@@ -14,20 +13,11 @@ import time
 
 import pytest
 
-from edge_agent.agent import Agent, Feed
-from edge_agent.errors import SourceError
-from edge_agent.loop import Manner, Runner
-from edge_agent.output import Lines
-from edge_agent.sources import open_source
-from edge_agent.sources.base import Options
 from edge_agent.state.state import State
-from fsir.net.backoff import Delays
-from fsir.net.broker import Broker as Connected
 from fsir.wire.decode import decode
 from fsir.wire.messages import Presence
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.processes import DEVICE, command, end, ledger, wait_for_line, write_jsonl
-from tests.edge_agent.world import active, data
 from tests.fsir.tasks import screened, task
 
 pytestmark = pytest.mark.broker
@@ -47,18 +37,15 @@ def test_it_reports_once_and_then_serves(mosquitto_url, tmp_path, screening):
         )
         assert done.returncode == 0, done.stderr
         stages = {"final"} if screening is None else {"screening", "final"}
-        assert {
-            stage: len(found) for stage, found in server.reports(DEVICE).items()
-        } == dict.fromkeys(stages, 1)
+        counts = {stage: len(payloads) for stage, payloads in server.reports(DEVICE).items()}
+        assert counts == dict.fromkeys(stages, 1)
         # Nothing but reports, and served records on standard output only.
         ours = [
             about for about, _ in server.seen if about.endswith(DEVICE) and "/receipt/" not in about
         ]
         assert set(ours) == {f"fsir/1/test/report/{DEVICE}"}
-    served = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [line["record"] for line in served] == list(
-        range(100 if screening != "fresh" else 200, 230)
-    )
+    served = [json.loads(line)["record"] for line in done.stdout.splitlines()]
+    assert served == list(range(100 if screening != "fresh" else 200, 230))
     assert {row.verdict for row in ledger(tmp_path)} == {"counted"}
 
 
@@ -66,10 +53,9 @@ def test_sigterm_saves_and_leaves(mosquitto_url, tmp_path):
     of = task(report={"records": 5000})
     source = write_jsonl(tmp_path / "data.jsonl", of, 300)
     with TinyAggregator(mosquitto_url, of) as server:
-        process = subprocess.Popen(
-            [*command(mosquitto_url, f"jsonl:{source}", tmp_path, "--follow"), "--save-every", "1000"],
-            stderr=subprocess.PIPE, text=True,
-        )  # fmt: skip
+        arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path, "--follow")
+        arguments += ["--save-every", "1000"]
+        process = subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True)
         try:
             wait_for_line(process, "first record learned")
             time.sleep(0.5)
@@ -109,7 +95,10 @@ def test_offline_it_learns_and_reports_when_the_broker_is_back(mosquitto, tmp_pa
 
 
 def test_a_broker_that_forgets_what_it_acknowledged_gets_it_again(mosquitto, tmp_path):
-    """mosquitto acknowledges, is killed before it saves, and the aggregator was away: the agent repeats the bytes."""
+    """mosquitto acknowledges, is killed before it saves, and the aggregator was away.
+
+    The agent repeats the bytes.
+    """
     of = task()
     source = write_jsonl(tmp_path / "data.jsonl", of, 150)
     with mosquitto as broker:
@@ -133,17 +122,11 @@ def test_a_broker_that_forgets_what_it_acknowledged_gets_it_again(mosquitto, tmp
 
 
 def test_several_tasks_share_one_source_and_one_ledger(mosquitto_url, tmp_path):
-    one, two = (
-        task(privacy={"epsilon": 0.9}),
-        task(name="two", privacy={"epsilon": 0.9}, report={"records": 60}),
-    )
+    one = task(privacy={"epsilon": 0.9})
+    two = task(name="two", privacy={"epsilon": 0.9}, report={"records": 60})
     source = write_jsonl(tmp_path / "data.jsonl", one, 150)
     with TinyAggregator(mosquitto_url, one), TinyAggregator(mosquitto_url, two):
-        arguments = [
-            *command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once"),
-            "--task",
-            "two",
-        ]
+        arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once", "--task", "two")
         done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert sorted((row.task, row.first, row.last) for row in ledger(tmp_path)) == [
@@ -178,20 +161,22 @@ def test_presence_only_if_the_owner_turned_it_on(mosquitto_url, tmp_path):
 
 def test_a_full_disk_is_said_and_survived(mosquitto_url, tmp_path):
     of = task(300)
+    unlimited = resource.RLIM_INFINITY
     source = write_jsonl(tmp_path / "data.jsonl", of, 110)
     with TinyAggregator(mosquitto_url, of) as server:
         process = subprocess.Popen(
-            command(mosquitto_url, f"jsonl:{source}", tmp_path), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            text=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65_000, resource.RLIM_INFINITY)),
-        )  # fmt: skip
+            command(mosquitto_url, f"jsonl:{source}", tmp_path),
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (65_000, unlimited)),
+        )
         try:
             seen = wait_for_line(process, "does not leave this device")
             assert "report made" not in seen
             assert not server.reports(DEVICE)
             assert not ledger(tmp_path)
-            resource.prlimit(
-                process.pid, resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY)
-            )
+            resource.prlimit(process.pid, resource.RLIMIT_FSIZE, (unlimited, unlimited))
             server.wait(lambda: bool(server.counted), 60)
             assert len(server.reports(DEVICE)["final"]) == 1
         finally:
@@ -203,16 +188,9 @@ def test_served_records_go_to_a_local_socket(mosquitto_url, tmp_path):
     source = write_jsonl(tmp_path / "data.jsonl", of, 150)
     with TinyAggregator(mosquitto_url, of) as server:
         server.silent = True
-        process = subprocess.Popen(
-            command(
-                mosquitto_url,
-                f"jsonl:{source}",
-                tmp_path,
-                "--output",
-                f"unix:{tmp_path / 'served'}",
-            ),
-            stderr=subprocess.DEVNULL,
-        )
+        more = ("--output", f"unix:{tmp_path / 'served'}")
+        arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path, *more)
+        process = subprocess.Popen(arguments, stderr=subprocess.DEVNULL)
         try:
             server.wait(lambda: bool(server.reports(DEVICE)))
             with socket.socket(socket.AF_UNIX) as listener:
@@ -235,92 +213,3 @@ sys.exit(f"imported: {heavy}" if heavy else 0)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-
-
-def test_what_the_broker_lost_is_asked_for_again(mosquitto_url, tmp_path, monkeypatch):
-    """The active set is only retained, as if its delivery had been lost: subscribing again brings it."""
-    monkeypatch.setattr("edge_agent.loop.ASK_AGAIN", Delays(first=0.3, longest=1.0))
-    of = screened()
-    with (
-        TinyAggregator(mosquitto_url, of) as server,
-        contextlib.closing(State(tmp_path / "state", DEVICE)) as state,
-    ):
-        agent = Agent(state, "test", feed=Feed("memory"))
-        runner = Runner(
-            [agent],
-            state,
-            Connected.parse(mosquitto_url),
-            Nothing(),
-            Lines(io.StringIO()),
-            Manner(),
-        )
-        drive(runner, lambda: agent.task is not None)
-        agent.learn_many(*data(of, 100))
-        drive(runner, lambda: (DEVICE, "screening") in server.counted)
-        real, lost = agent.receive, []
-        agent.receive = lambda *message: (
-            lost.append(message) if "active" in message[0] and not lost else real(*message)
-        )
-        server.publish(*active(of, "x1", "x4"), retain=True)
-        drive(runner, lambda: agent.active is not None)
-        assert lost
-        runner._leave()
-
-
-@pytest.mark.parametrize("kind", ["csv", "jsonl"])
-def test_a_replaced_file_is_refused_however_far_back_another_task_is(tmp_path, kind):
-    """The new task would start at the beginning, where everything looks right, and take the old one along."""
-    path, of = tmp_path / f"data.{kind}", task()
-    broker = Connected.parse("mqtt://127.0.0.1:1")
-
-    def write(rows):
-        if kind == "csv":
-            path.write_text("x0,x1,x2,y\n" + "".join(f"{k},0,0,a\n" for k in rows))
-        else:
-            path.write_text(
-                "".join(json.dumps({"x0": k, "x1": 0, "x2": 0, "y": "a"}) + "\n" for k in rows)
-            )
-
-    def runner(state, source, *names):
-        agents = [Agent(state, name, feed=Feed.of(source)) for name in names]
-        return Runner(agents, state, broker, source, Lines(io.StringIO()), Manner()), agents
-
-    write(range(10))
-    with contextlib.closing(State(tmp_path / "state", DEVICE)) as state:
-        with contextlib.closing(open_source(f"{kind}:{path}", Options())) as source:
-            running, (agent,) = runner(state, source, "test")
-            agent.receive("fsir/1/test/task", of.encode())
-            running._feed()
-            assert agent.n == 10
-            running._leave()
-        write([0, *range(10)])
-        again = contextlib.closing(open_source(f"{kind}:{path}", Options()))
-        with again as source, pytest.raises(SourceError, match="counted twice"):
-            runner(state, source, "test", "another")
-
-
-class Nothing:
-    """A source in which nothing ever happens."""
-
-    name = stream = "memory"
-    replayable = ended = False
-
-    def resume(self, after):
-        pass
-
-    def poll(self, limit):
-        return []
-
-    def fileno(self):
-        return None
-
-    def delay(self):
-        return 60.0
-
-
-def drive(runner, condition):
-    deadline = time.monotonic() + 30
-    while not condition():
-        assert time.monotonic() < deadline
-        runner._step()
-        time.sleep(0.01)

@@ -1,4 +1,4 @@
-"""What an agent costs its device; the figures themselves come from benchmarks/agent_footprint.py."""
+"""What an agent costs its device; the figures come from benchmarks/agent_footprint.py."""
 
 from __future__ import annotations
 

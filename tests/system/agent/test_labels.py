@@ -1,4 +1,4 @@
-"""`fsir-agent run` with labels from a button and from a topic, and records that wait for them through kills."""
+"""`fsir-agent run` with labels from a button and a topic; records wait for them through kills."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def saved_counts(directory) -> tuple[int, dict[str, int]]:
     """Records learned and refused, as the state file has them."""
     with contextlib.closing(State(directory / "state", None, read_only=True)) as state:
         learned = state.progress("test").learned
-    found = {"n": 0, "refused": {}} if learned is None else msgpack.unpackb(learned)
-    return found["n"], found["refused"]
+    table = {"n": 0, "refused": {}} if learned is None else msgpack.unpackb(learned)
+    return table["n"], table["refused"]
 
 
 def wait_until(condition, seconds=60.0):
@@ -56,9 +56,12 @@ def listening(mosquitto_url, tmp_path):
     def start(*more):
         with TinyAggregator(mosquitto_url, of) as server:
             process = subprocess.Popen(
-                command(mosquitto_url, "jsonl:-", tmp_path, "--label-delay", "1", *more), text=True,
-                stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-            )  # fmt: skip
+                command(mosquitto_url, "jsonl:-", tmp_path, "--label-delay", "1", *more),
+                text=True,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+            )
             try:
                 wait_for_line(process, "accepted, digest")
                 yield process, server
@@ -113,17 +116,8 @@ def test_a_recording_takes_the_labels_that_were_given_before_the_first_run(mosqu
     path = write_recording(tmp_path / "walk.csv", *recording(30))
     (tmp_path / "state").mkdir()
     for label, since in (("a", 0), ("Sitting", 15)):
-        arguments = [
-            "label",
-            label,
-            "--at",
-            str(BEGIN + since),
-            "--for",
-            "15",
-            "--state",
-            str(tmp_path / "state"),
-        ]
-        assert press(arguments) == 0
+        times = ["--at", str(BEGIN + since), "--for", "15"]
+        assert press(["label", label, *times, "--state", str(tmp_path / "state")]) == 0
     ranges = ("--acc-range", "8", "--gyro-range", "35")
     with TinyAggregator(mosquitto_url, raw_task()):
         arguments = command(mosquitto_url, f"signals:{path}", tmp_path, *ranges)
@@ -132,13 +126,15 @@ def test_a_recording_takes_the_labels_that_were_given_before_the_first_run(mosqu
     learned, refused = saved_counts(tmp_path)
     assert learned >= 8
     assert refused["unknown response"] >= 8
-    assert (
-        done.stderr.count("a label that the task does not know: not learned; known are a, b") == 1
-    )
+    complaint = "a label that the task does not know: not learned; known are a, b"
+    assert done.stderr.count(complaint) == 1
 
 
 def learn_delayed_labels_with_kills(url, tmp_path, kills):
-    """One-hot records, labelled by time, each waiting for its label: none twice, none with another's label."""
+    """One-hot records, labelled by time, each waiting for its label.
+
+    None counts twice, and none with another's label.
+    """
     hot = 150
     of = task(
         hot,

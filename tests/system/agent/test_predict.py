@@ -1,4 +1,4 @@
-"""`fsir-agent run --predict` as a process: silent on the wire, and from raw samples and a button to an answer."""
+"""`fsir-agent run --predict`: silent on the wire, from raw samples and a button to an answer."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from sim_devices.scenarios.evaluation import without_network
 from sim_devices.scenarios.tasks import Setting, build
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.processes import command, end, write_jsonl
-from tests.edge_agent.test_traffic import PUBACK, Tap
 from tests.fsir.tasks import task
+from tests.system.agent.tap import PUBACK, Tap
 
 
 def acknowledged(tap: Tap) -> int:
@@ -42,7 +42,8 @@ def test_recognition_changes_no_byte_on_the_wire(mosquitto_url, tmp_path):
     """The same device, serving the same records from the same state, with and without --predict."""
     of = task()
     source = write_jsonl(tmp_path / "data.jsonl", of, 100)
-    sent, lines = {}, {}
+    sent = {}
+    lines = {}
     with TinyAggregator(mosquitto_url, of):
         arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once")
         assert subprocess.run(arguments, capture_output=True, timeout=60).returncode == 0
@@ -59,7 +60,8 @@ def test_recognition_changes_no_byte_on_the_wire(mosquitto_url, tmp_path):
                 process = subprocess.Popen(arguments, stderr=subprocess.DEVNULL)
                 try:
                     deadline = time.monotonic() + 90
-                    # All records served, and each of the retained task, receipt and subspace acknowledged.
+                    # All records served, and each of the retained messages acknowledged: task,
+                    # receipt and subspace.
                     while not (
                         served.exists()
                         and served.read_text().count("\n") == 200
@@ -71,15 +73,14 @@ def test_recognition_changes_no_byte_on_the_wire(mosquitto_url, tmp_path):
                     assert process.wait(30) == 0
                 finally:
                     end(process)
-            sent[more], lines[more] = tap.packets(), served.read_text().splitlines()
+            sent[more] = tap.packets()
+            lines[more] = served.read_text().splitlines()
     assert sent[()] == sent["--predict",]
     plain, recognised = ([json.loads(line) for line in lines[more]] for more in lines)
     new = {"activity", "confidence", "by"}
     assert [{k: v for k, v in line.items() if k not in new} for line in recognised] == plain
-    assert {line.get("by") for line in recognised} == {
-        None,
-        "device",
-    }  # this subspace carries no classifier
+    # This subspace carries no classifier.
+    assert {line.get("by") for line in recognised} == {None, "device"}
 
 
 def test_without_river_the_way_to_get_it_is_said(tmp_path):
@@ -88,8 +89,8 @@ import sys
 sys.modules["river"] = None
 from edge_agent.labels import file as label_file
 from edge_agent.cli import main
-sys.exit(main(["run", "--broker", "mqtt://127.0.0.1:9", "--task", "t", "--device", "d", "--source", "jsonl:-",
-               "--state", sys.argv[1], "--predict"]))
+sys.exit(main(["run", "--broker", "mqtt://127.0.0.1:9", "--task", "t", "--device", "d",
+               "--source", "jsonl:-", "--state", sys.argv[1], "--predict"]))
 """
     done = subprocess.run(
         [sys.executable, "-c", code, str(tmp_path / "s")],
@@ -105,13 +106,11 @@ sys.exit(main(["run", "--broker", "mqtt://127.0.0.1:9", "--task", "t", "--device
 class WholeAggregator(TinyAggregator):
     """One that has the subspace of others already."""
 
-    def __init__(self, url, of, found):
-        self._found = found
-        super().__init__(url, of, active=found.features)
-        self.publish(
-            topic(of.name, "active"), encode(Active(of.digest, found.features, 20)), retain=True
-        )
-        self.publish(topic(of.name, "subspace"), encode(found), retain=True)
+    def __init__(self, url, of, known):
+        super().__init__(url, of, active=known.features)
+        active = encode(Active(of.digest, known.features, 20))
+        self.publish(topic(of.name, "active"), active, retain=True)
+        self.publish(topic(of.name, "subspace"), encode(known), retain=True)
 
     def emit(self):
         pass
@@ -121,11 +120,14 @@ class WholeAggregator(TinyAggregator):
 @pytest.mark.data
 @pytest.mark.broker
 def test_from_raw_samples_and_a_button_to_recognition(data_dir, mosquitto_url, tmp_path, capsys):
-    """One of the people who took no part: 50 Hz samples, labels pressed by time, the whole agent in between."""
+    """One of the people who took no part: 50 Hz samples, labels pressed by time.
+
+    The whole agent is in between.
+    """
     scenario = scenarios.hapt(data_dir / "hapt", True, "subject-01")
     setting = Setting(epsilon=1.0, delta=1e-6, unit_records=2, dimension=2)
     of = replace(build(scenario.population, scenario.geometry, setting), name="test")
-    found = without_network(of, scenario.population.devices, 0)
+    known = without_network(of, scenario.population.devices, 0)
     (person,) = (stream for stream in scenario.population.unseen if stream.device == "subject-02")
     recordings = hapt.read_recordings(data_dir / "hapt")
     (tmp_path / "state").mkdir()
@@ -137,8 +139,8 @@ def test_from_raw_samples_and_a_button_to_recognition(data_dir, mosquitto_url, t
             np.savetxt(file, table, fmt="%.6f", delimiter=",")
             activity = recordings.activity[rows]
             for at in (0, *(np.flatnonzero(np.diff(activity)) + 1)):
-                known = 1 <= activity[at] <= len(ACTIVITIES)
-                label = LEVEL_OF[ACTIVITIES[activity[at] - 1]] if known else ""
+                named = 1 <= activity[at] <= len(ACTIVITIES)
+                label = LEVEL_OF[ACTIVITIES[activity[at] - 1]] if named else ""
                 label_file.append(
                     tmp_path / "state",
                     Event(float(times[at]) - 0.01, label, float(times[at]) + EXPIRES),
@@ -146,7 +148,7 @@ def test_from_raw_samples_and_a_button_to_recognition(data_dir, mosquitto_url, t
             label_file.append(
                 tmp_path / "state", Event(float(times[-1]) + 0.01, "", float(times[-1]) + EXPIRES)
             )
-    with WholeAggregator(mosquitto_url, of, found):
+    with WholeAggregator(mosquitto_url, of, known):
         more = ("--predict", "--acc-range", "2", "--gyro-range", "10")
         arguments = command(mosquitto_url, f"signals:{tmp_path / 'raw.csv'}", tmp_path, *more)
         done = subprocess.run(arguments, capture_output=True, text=True, timeout=200)

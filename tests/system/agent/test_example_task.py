@@ -1,4 +1,4 @@
-"""The task of deploy/example for raw sensors is the one with which the simulator reports its accuracy."""
+"""The example task for raw sensors is the one with which the simulator reports its accuracy."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from sim_devices.datasets.population import LEVELS, DeviceStream, Population
 from sim_devices.scenarios.scenarios import activities
 from sim_devices.scenarios.tasks import Setting, build
 
-SCRIPT = Path(__file__).resolve().parents[2] / "deploy" / "example" / "activity_raw.py"
+SCRIPT = Path(__file__).resolve().parents[3] / "deploy" / "example" / "activity_raw.py"
 
 
 def test_the_example_has_the_constants_of_the_simulator(tmp_path):
-    written = subprocess.run(
-        [sys.executable, SCRIPT, "--name", "raw", "--epsilon", "1.0", "--records", "500", "--devices", "4"],
-        capture_output=True, text=True, timeout=60, check=True,
-    )  # fmt: skip
+    numbers = ["--epsilon", "1.0", "--records", "500", "--devices", "4"]
+    arguments = [sys.executable, SCRIPT, "--name", "raw", *numbers]
+    written = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=True)
     (tmp_path / "task.toml").write_text(written.stdout)
     task = load_task(tmp_path / "task.toml")
     row = np.zeros((1, len(FEATURE_NAMES)))
@@ -32,8 +31,7 @@ def test_the_example_has_the_constants_of_the_simulator(tmp_path):
         scenario.population, scenario.geometry, Setting(epsilon=1.0, unit_records=2, records=500)
     )
     assert replace(task.report, max_delay=0.0) == replace(simulated.report, max_delay=0.0)
-    assert replace(task.screening, wait_seconds=0.0) == replace(
-        simulated.screening, wait_seconds=0.0
-    )
+    screening = replace(simulated.screening, wait_seconds=0.0)
+    assert replace(task.screening, wait_seconds=0.0) == screening
     for section in ("name", "features", "response", "clip", "privacy"):
         assert getattr(task, section) == getattr(simulated, section)

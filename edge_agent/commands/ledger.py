@@ -1,0 +1,74 @@
+"""`fsir-agent ledger`: every release that this device ever made, and what all of them cost."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from contextlib import closing
+from typing import Any
+
+from edge_agent.commands.options import add_json, add_policy, add_state
+from edge_agent.commands.tables import cap_of, json_number, minute, print_table
+from edge_agent.consent.admission import cost_of
+from edge_agent.consent.budget import total_epsilon
+from edge_agent.consent.policy import policy_of
+from edge_agent.state.rows import LedgerRow
+from edge_agent.state.state import State
+
+_HEADS = ("time", "task", "stage", "mechanism", "mu", "n", "records", "source", "verdict")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """--state and --policy."""
+    add_state(parser)
+    add_policy(parser)
+    add_json(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List every release, and what all of them cost together."""
+    state = State(args.state, None, read_only=True)
+    with closing(state):
+        policy = policy_of(args.policy)
+        rows = state.ledger()
+    total = total_epsilon([cost_of(row) for row in rows], policy.delta)
+    if args.json:
+        answer = {
+            "device": state.device,
+            "releases": [_entry(row) for row in rows],
+            "epsilon": json_number(total),
+            "delta": policy.delta,
+            "cap": policy.epsilon,
+        }
+        print(json.dumps(answer))
+        return 0
+    print_table(_HEADS, map(_line, rows))
+    bounded = total < math.inf
+    known = f"epsilon {total:.4g}" if bounded else "no bound: an unproven mechanism was used"
+    cap = cap_of(policy, named=args.policy is not None)
+    print(f"\ntogether: {known} at delta {policy.delta:g}; {cap}")
+    return 0
+
+
+def _entry(row: LedgerRow) -> dict[str, Any]:
+    return {
+        **row.__dict__,
+        "digest": row.digest.hex(),
+        "report": row.report.hex(),
+        "mu": json_number(row.mu),
+    }
+
+
+def _line(row: LedgerRow) -> list[str]:
+    return [
+        minute(row.made),
+        row.task,
+        row.stage,
+        row.mechanism,
+        f"{row.mu:.4g}" if row.mu < math.inf else "unproven",
+        str(row.n),
+        f"{row.first}-{row.last}",
+        row.source,
+        f"{row.verdict or 'sent'} {row.reason}".strip(),
+    ]

@@ -1,0 +1,129 @@
+"""Records that a device keeps until its second report, as quantised rows.
+
+With screening on the `same` records the features of the second report are not known while the first
+one is learned, and a second moment of all features would be too large. So the device keeps its
+truncated rows, 16 bits a value, in its state file until both reports are made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import msgpack
+import numpy as np
+from numpy.typing import NDArray
+
+from edge_agent.errors import StateError
+from edge_agent.learning.learner import names_of
+from edge_agent.state.state import Kept
+from fsir.arrays import Matrix
+from fsir.errors import RecordError
+from fsir.privacy.moments import Moments
+from fsir.privacy.plan import Stage
+from fsir.task.slicing import UNKNOWN
+from fsir.task.task import Task
+
+BLOCK_ROWS = 64  # that are quantised together
+
+
+class RowsLearner:
+    """Keeps the quantised rows of all features; `stored` of them are in the state file already."""
+
+    keeps_rows = True
+
+    def __init__(
+        self, task: Task, stage: Stage, stored: int = 0, learned: bytes | None = None
+    ) -> None:
+        self.names = names_of(task, stage)
+        self._task = task
+        self._reader = Moments(task, stage)
+        self._slicing = task.slicing
+        self._stored = stored
+        self._waiting: list[tuple[Matrix, int]] = []
+        self._blocks: list[Kept] = []
+        if learned is not None:
+            self._reader.refused = dict(msgpack.unpackb(learned)["refused"])
+
+    @property
+    def n(self) -> int:
+        """Records kept."""
+        return self._stored + len(self._waiting) + sum(len(K) for K, _ in self._blocks)
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Records that were not accepted, by reason."""
+        return self._reader.refused
+
+    def learn_one(self, x: Mapping[str, Any], y: Any) -> None:
+        """Keep one record, or refuse and count it."""
+        try:
+            self._waiting.append(self._reader.read(x, y))
+        except RecordError as error:
+            self.refuse(error.reason)
+        if len(self._waiting) >= BLOCK_ROWS:
+            self._quantise()
+
+    def learn_many(self, X: Matrix, y: Sequence[Any] | NDArray[Any]) -> None:
+        """Keep rows over all features of the task."""
+        slices = self._slicing.slices_of(y)
+        if X.ndim != 2 or X.shape[1] != self._reader.stage.p or slices.shape != (len(X),):
+            raise RecordError(
+                "wrong shape",
+                f"X has shape {X.shape} and y {len(slices)} responses: they do not fit",
+            )
+        known = slices != UNKNOWN
+        finite = np.isfinite(X).all(axis=1)
+        self.refuse("unknown response", int((~known).sum()))
+        self.refuse("not finite", int((~finite & known).sum()))
+        self._quantise()
+        good = finite & known
+        if good.any():
+            K = self._reader.quantiser.truncated(X[good])
+            self._blocks.append((K.astype(np.int16), slices[good]))
+
+    def refuse(self, reason: str, count: int = 1) -> None:
+        """Count records that were not accepted."""
+        if count:
+            self._reader.refused[reason] = self._reader.refused.get(reason, 0) + count
+
+    def _quantise(self) -> None:
+        if self._waiting:
+            K = self._reader.quantiser.truncated(np.array([row for row, _ in self._waiting]))
+            slices = np.array([h for _, h in self._waiting], np.int64)
+            self._blocks.append((K.astype(np.int16), slices))
+            self._waiting = []
+
+    def learned(self) -> bytes:
+        """What the rows do not tell, for the state file."""
+        raw: bytes = msgpack.packb({"refused": dict(self._reader.refused)})
+        return raw
+
+    def take_kept(self) -> tuple[Kept, ...]:
+        """Rows that are not in the state file yet; call `note_stored` once they are."""
+        self._quantise()
+        return tuple(self._blocks)
+
+    def note_stored(self, count: Callable[[], int]) -> None:
+        """The state file has so many rows: blocks go there whole and in order."""
+        rows = count()
+        while self._blocks and self._stored < rows:
+            block, _ = self._blocks.pop(0)
+            self._stored += len(block)
+        if self._stored != rows:
+            raise StateError(
+                f"the state file has {rows} kept records, and {self._stored} were put there"
+            )
+
+    def moments(self, kept: Iterable[Kept]) -> Moments:
+        """The moments of what is in the state file."""
+        return moments_of(self._task, self._reader.stage, kept)
+
+
+def moments_of(task: Task, stage: Stage, kept: Iterable[Kept]) -> Moments:
+    """The moments of a stage from kept rows; the grid is the same for all stages of a task."""
+    moments = Moments(task, stage)
+    columns = list(stage.features)
+    for K, slices in kept:
+        moments.add_quantised(K[:, columns].astype(np.float64), slices)
+    return moments

@@ -1,0 +1,192 @@
+"""Whether a device takes part in a task, what it learns for it, and what it gets back."""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from edge_agent.consent.admission import Feed, refusals
+from edge_agent.consent.policy import Policy
+from edge_agent.errors import StateError
+from edge_agent.exchange import inbox
+from edge_agent.exchange.outbox import Publish
+from edge_agent.learning.participation import Participation
+from edge_agent.learning.projection import Projection
+from edge_agent.learning.spending import Spender
+from edge_agent.records import START, Position, Record
+from edge_agent.state.rows import Pin
+from edge_agent.state.state import State
+from fsir.errors import MessageError
+from fsir.limits import DEVICE_NAME
+from fsir.privacy.noise import Noise
+from fsir.task.task import Task
+from fsir.wire.messages import Presence, encode, topic
+
+log = logging.getLogger("fsir.agent")
+
+
+class Membership:
+    """One device and one task, before the task is known and afterwards; messages are elsewhere."""
+
+    def __init__(
+        self,
+        state: State,
+        name: str,
+        *,
+        policy: Policy,
+        feed: Feed,
+        noise: Noise,
+        simulated: bool,
+        clock: Callable[[], float],
+        rng: random.Random,
+    ) -> None:
+        _check(state, name, noise, simulated)
+        self.state = state
+        self.name = name
+        self.policy = policy
+        self.feed = feed
+        self._noise = noise
+        self._clock = clock
+        self._rng = rng
+        self._part: Participation | None = None
+        self._refusal = ""
+        self.projection: Projection | None = None  # with the latest subspace
+        self._latest = b""
+
+    # --- the task ---------------------------------------------------------------------------------
+
+    def _refuses(self, task: Task) -> str:
+        return "; ".join(refusals(self.state, task, self.policy, self.feed))
+
+    def _accept(self, task: Task, raw: bytes) -> Pin:
+        """Pin a task that was published, if the owner's policy allows it."""
+        self._refusal = self._refuses(task)
+        if self._refusal:
+            self.state.note(self.name, self._refusal)
+            raise MessageError(self._refusal)
+        pin = self.state.pin(self.name, raw, self.feed.name)
+        log.info("%s: accepted, digest %s", self.name, task.digest.hex()[:16])
+        return pin
+
+    def _join(self, pin: Pin) -> Participation:
+        task = inbox.read_task(pin.raw, self.name)
+        spender = Spender(
+            task,
+            self.state.device,
+            feed=self.feed,
+            policy=self.policy,
+            noise=self._noise,
+            rng=self._rng,
+        )
+        self._part = Participation(self.state, pin, task, spender, self._clock)
+        return self._part
+
+    @property
+    def task(self) -> Task | None:
+        """The task that this device has accepted."""
+        return None if self._part is None else self._part.task
+
+    @property
+    def active(self) -> tuple[str, ...] | None:
+        """The active set that this device has accepted."""
+        return None if self._part is None else self._part.active
+
+    @property
+    def reason(self) -> str:
+        """Why the task is refused, or the device takes no further part; empty if all is well."""
+        return self._refusal or ("" if self._part is None else self._part.stopped)
+
+    def presence(self, online: bool) -> Publish | None:
+        """The presence message, if both owner and task want one.
+
+        The offline one is also the last will.
+        """
+        task = self.task
+        if task is None or self.reason or not (self.policy.presence and task.report.presence):
+            return None
+        device = self.state.device
+        about = topic(self.name, "presence", device)
+        return Publish(about, encode(Presence(device, online)), retain=True)
+
+    # --- records ----------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Records learned for the report that comes next."""
+        return 0 if self._part is None else self._part.draft.n
+
+    @property
+    def refused(self) -> Mapping[str, int]:
+        """Records that were not accepted, by reason; only this device knows."""
+        return {} if self._part is None else self._part.draft.refused
+
+    @property
+    def position(self) -> Position:
+        """The last record that this task has seen."""
+        return START if self._part is None else self._part.position
+
+    @property
+    def wants_records(self) -> bool:
+        """Whether the next record would be learned."""
+        return self._part is not None and not self._refusal and self._part.wants_records
+
+    def learn(self, record: Record) -> bool:
+        """Offer one record; true if it was looked at (and maybe refused, see `refused`)."""
+        return self._part is not None and not self._refusal and self._part.learn(record)
+
+    def learn_many(
+        self, X: ArrayLike, y: Sequence[Any] | NDArray[Any], first: int | None = None
+    ) -> int:
+        """Offer rows over all features of the task, numbered from `first` on.
+
+        Returns how many were used up.
+        """
+        if self._part is None or self._refusal:
+            return 0
+        return self._part.learn_many(np.asarray(X, dtype=np.float64), y, first)
+
+    def checkpoint(self, leaving: bool = False) -> None:
+        """Commit what was learned together with the position.
+
+        `StorageError` if the disk takes nothing.
+        """
+        if self._part is not None:
+            self._part.checkpoint(leaving)
+
+    # --- what it gets back ------------------------------------------------------------------------
+
+    @property
+    def serving(self) -> bool:
+        """Whether there is a subspace to serve with."""
+        return self.projection is not None
+
+    def serve(self, record: Record) -> dict[str, Any] | None:
+        """The record on the directions of the latest subspace, and its class if that is known."""
+        served = None if self.projection is None else self.projection.serve(record.x)
+        return None if served is None else {"record": record.position.ordinal, **served}
+
+    def _take_subspace(self, raw: bytes, part: Participation) -> None:
+        if raw == self._latest:
+            return  # retained: it comes with every connection
+        subspace = inbox.read_subspace(raw, part.task, part.active)
+        projection = Projection(part.task, subspace)
+        self.state.keep_subspace(self.name, raw)
+        self.projection = projection
+        self._latest = raw
+
+
+def _check(state: State, name: str, noise: Noise, simulated: bool) -> None:
+    if not noise.cryptographic and not simulated:
+        raise StateError(
+            f"{type(noise).__name__} protects nobody: only a simulated agent may use it"
+        )
+    if state.simulated != simulated:
+        raise StateError("a simulated agent and a real one cannot share a state: give each its own")
+    for what, value in (("device", state.device), ("task", name)):
+        if not DEVICE_NAME.match(value):
+            raise StateError(f"{what} {value!r}: use 1 to 64 letters, digits, '.', '_' or '-'")

@@ -1,0 +1,63 @@
+"""The last gate before a device spends: its owner's cap, with the ledger as it is now."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+
+from edge_agent.consent.admission import Feed, cost_of
+from edge_agent.consent.policy import Policy
+from edge_agent.learning.report import ledger_row, outbox_row, report_bytes
+from edge_agent.state.rows import LedgerRow, OutboxRow
+from fsir.errors import FsirError
+from fsir.limits import LIMITS
+from fsir.privacy.moments import Moments
+from fsir.privacy.noise import Noise
+from fsir.task.task import Task
+from fsir.wire.messages import report_id
+
+
+class NoReportError(FsirError):
+    """A report that must not be made: the device takes no further part."""
+
+
+class Spender:
+    """Makes the reports of one device in one task. Each has its noise once: keep what comes out."""
+
+    def __init__(
+        self,
+        task: Task,
+        device: str,
+        *,
+        feed: Feed,
+        policy: Policy,
+        noise: Noise,
+        rng: random.Random,
+    ) -> None:
+        self.feed = feed
+        self._task = task
+        self._device = device
+        self._policy = policy
+        self._noise = noise
+        self._rng = rng
+
+    def spend(
+        self, moments: Moments, interval: tuple[int, int], ledger: Sequence[LedgerRow], now: float
+    ) -> tuple[LedgerRow, OutboxRow]:
+        """The report about an interval of records, as the ledger and the outbox are to have it."""
+        row = ledger_row(
+            self._task, moments, source=self.feed.identity, interval=interval, made=now
+        )
+        spent = [cost_of(other) for other in ledger]
+        if reasons := self._policy.over_budget([cost_of(row)], spent):
+            raise NoReportError("; ".join(reasons))
+        raw = report_bytes(self._task, self._device, moments, self._noise)
+        if len(raw) > LIMITS["report"]:  # it has not left, so that nothing is spent
+            raise NoReportError(
+                f"its report takes {len(raw)} bytes, and aggregators read at most "
+                f"{LIMITS['report']}"
+            )
+        row = replace(row, report=report_id(raw))
+        hold = self._rng.uniform(0.0, self._task.report.max_delay)
+        return row, outbox_row(row, self._device, raw, now + hold)

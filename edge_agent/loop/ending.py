@@ -1,0 +1,44 @@
+"""How a run ends, for scripts and for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from edge_agent.agent import Agent, Phase
+from fsir.privacy.plan import report_size
+from fsir.task.task import Task
+
+DONE = 0  # exit codes; 2 is a mistake in the settings, see `fsir.net.program`
+TOO_FEW = 3
+REFUSED = 4
+
+
+def all_answered(agents: Sequence[Agent]) -> bool:
+    """Whether every task has its receipt, or goes on without this device."""
+    return all(agent.phase is Phase.SERVING or agent.reason for agent in agents)
+
+
+def too_few(agents: Sequence[Agent]) -> bool:
+    """Whether some task lacks records, now that no more will come, and no deadline will come."""
+    if any(agent.pending for agent in agents):
+        return False
+    learning = [agent for agent in agents if agent.phase is Phase.LEARNING]
+    if not learning or any(agent.phase is Phase.SCREENED for agent in agents):
+        return False
+    return all(agent.wants_records and _is_undated(agent.task) for agent in learning)
+
+
+def _is_undated(task: Task | None) -> bool:
+    return task is not None and task.report.deadline is None
+
+
+def shortfall(agent: Agent, task: Task, replayable: bool) -> str:
+    """What a source that has ended owes a task."""
+    size = report_size(task)
+    refused = ", ".join(f"{count} {reason}" for reason, count in agent.refused.items())
+    return (
+        f"the source has ended, and {size - agent.n} records are missing for the report: "
+        f"{agent.n} of {size} learned{refused and f' (not accepted: {refused})'}; "
+        "what was learned is kept: start again when there are "
+        f"more{', or wait for them with --follow' * replayable}"
+    )

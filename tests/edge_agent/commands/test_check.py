@@ -1,0 +1,43 @@
+"""`fsir-agent check`: what a task takes, and whether the device would take part."""
+
+from __future__ import annotations
+
+import json
+
+from edge_agent.cli import main
+from edge_agent.consent.policy import Policy
+from tests.fsir.tasks import screened, task
+
+
+def test_check_says_what_a_task_takes_and_whether_it_may(files, capsys):
+    assert main(["check", *files(task())]) == 0
+    said = capsys.readouterr().out
+    assert "This device would take part." in said
+    assert "noisy numbers" in said
+    assert main(["check", *files(task(), "epsilon = 0.5\nunit_records = 2")]) == 1
+    said = capsys.readouterr().out
+    assert "REFUSES" in said
+    assert "protects 1 record" in said
+
+
+def test_check_for_programs(files, capsys):
+    unproven = task(privacy={"mechanism": "vgm"})
+    assert main(["check", "--json", *files(unproven)]) == 1
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["accepted"] is False
+    assert "not proven" in answer["reasons"][0]
+    assert answer["digest"] == unproven.digest.hex()
+
+
+def test_check_agrees_with_the_policy_that_the_agent_applies(files, capsys):
+    for of in (task(), task(privacy={"epsilon": 5.0}), screened(records="fresh")):
+        accepted = main(["check", "--json", *files(of)]) == 0
+        assert accepted == (not Policy().refusals(of))
+    capsys.readouterr()
+
+
+def test_check_counts_what_was_spent_already(files, lived, capsys):
+    arguments = files(task(name="more", privacy={"epsilon": 1.9}))
+    assert main(["check", *arguments]) == 0
+    assert main(["check", *arguments, "--state", str(lived)]) == 1
+    assert "is spent" in capsys.readouterr().out

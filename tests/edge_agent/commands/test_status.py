@@ -1,0 +1,52 @@
+"""`fsir-agent status`: how far each task is."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from edge_agent.cli import main
+from edge_agent.state.state import State
+from tests.edge_agent.world import DEVICE, active, data, simulated
+from tests.fsir.tasks import screened
+
+
+def test_status(lived, capsys):
+    assert main(["status", "--state", str(lived)]) == 0
+    said = capsys.readouterr().out
+    assert "39 of 100" in said
+    assert "1 records not accepted: unknown response" in said
+    assert "version 1, 1 directions" in said
+    assert main(["status", "--json", "--state", str(lived)]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["epsilon_spent"] == pytest.approx(0.5, rel=1e-3)
+    by_name = {entry["task"]: entry for entry in answer["tasks"]}
+    assert by_name["busy"]["phase"] == "learning"
+    assert by_name["greedy"]["phase"] == "refused"
+    assert by_name["done"]["reports"] == {"final": "counted"}
+    assert "cap is 2" in by_name["greedy"]["reason"]
+
+
+def test_a_cap_that_nobody_has_named_is_not_called_the_owners(lived, tmp_path, capsys):
+    (tmp_path / "agent.toml").write_text("epsilon = 20.0\n")
+    for command in ("status", "ledger"):
+        assert main([command, "--state", str(lived)]) == 0
+        assert "; the default cap is 2 (--policy FILE for your own)" in capsys.readouterr().out
+        assert main([command, "--state", str(lived), "--policy", str(tmp_path / "agent.toml")]) == 0
+        assert "; the owner's cap is 20\n" in capsys.readouterr().out
+
+
+def test_status_of_a_device_that_waits_for_the_active_set(tmp_path, capsys):
+    two = screened()
+    state = State(tmp_path, DEVICE, simulated=True)
+    agent = simulated(two, state=state)
+    agent.learn_many(*data(two, 100))
+    agent.outgoing(1.0)
+    main(["status", "--json", "--state", str(tmp_path)])  # while the agent runs
+    assert json.loads(capsys.readouterr().out)["tasks"][0]["phase"] == "waiting for the active set"
+    agent.receive(*active(two, "x1", "x2"))
+    agent.outgoing(2.0)
+    main(["status", "--json", "--state", str(tmp_path)])
+    assert json.loads(capsys.readouterr().out)["tasks"][0]["phase"] == "waiting for the receipt"
+    state.close()

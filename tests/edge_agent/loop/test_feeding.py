@@ -1,0 +1,58 @@
+"""The way of the records from a source to the agents."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+
+import pytest
+
+from edge_agent.agent import Agent, Feed
+from edge_agent.errors import SourceError
+from edge_agent.loop.runner import Manner, Runner
+from edge_agent.output import Lines
+from edge_agent.sources import open_source
+from edge_agent.sources.base import Options
+from edge_agent.state.state import State
+from fsir.net.broker import Broker
+from tests.edge_agent.world import DEVICE
+from tests.fsir.tasks import task
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_a_replaced_file_is_refused_however_far_back_another_task_is(tmp_path, kind):
+    """The new task would start at the beginning, where everything looks right.
+
+    It would take the old one along.
+    """
+    path = tmp_path / f"data.{kind}"
+    of = task()
+    broker = Broker.parse("mqtt://127.0.0.1:1")
+
+    def write(rows):
+        if kind == "csv":
+            path.write_text("x0,x1,x2,y\n" + "".join(f"{k},0,0,a\n" for k in rows))
+        else:
+            path.write_text(
+                "".join(json.dumps({"x0": k, "x1": 0, "x2": 0, "y": "a"}) + "\n" for k in rows)
+            )
+
+    def runner(state, source, *names):
+        agents = [Agent(state, name, feed=Feed.of(source)) for name in names]
+        output = Lines(io.StringIO())
+        made = Runner(agents, state, broker, source=source, output=output, manner=Manner())
+        return made, agents
+
+    write(range(10))
+    with contextlib.closing(State(tmp_path / "state", DEVICE)) as state:
+        with contextlib.closing(open_source(f"{kind}:{path}", Options())) as source:
+            running, (agent,) = runner(state, source, "test")
+            agent.receive("fsir/1/test/task", of.encode())
+            running._feeding.step()
+            assert agent.n == 10
+            running._leave()
+        write([0, *range(10)])
+        again = contextlib.closing(open_source(f"{kind}:{path}", Options()))
+        with again as source, pytest.raises(SourceError, match="counted twice"):
+            runner(state, source, "test", "another")
