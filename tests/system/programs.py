@@ -35,7 +35,11 @@ HURRY = {
     aggregator.core: {"REPEAT_SECONDS": 0.3},
     aggregator.daemon: {"FIRST_RETRY": 0.05, "SLOWEST_RETRY": 0.2, "IDLE_SECONDS": 0.02},
     aggregator.mqtt.connector: {"KEEPALIVE": 1, "ANSWER_SECONDS": 1.0, "FIRST_ANSWER_SECONDS": 1.0},
-    edge_agent.mqtt.connection: {"KEEPALIVE": 1, "WELCOME": 1.0, "Delays": lambda **_: SHORT},
+    edge_agent.mqtt.connection: {
+        "KEEPALIVE_SECONDS": 1,
+        "WELCOME_SECONDS": 1.0,
+        "Delays": lambda **_: SHORT,
+    },
     edge_agent.agent: {"STORAGE_PAUSE": 0.2, "Delays": lambda **_: SHORT},
     edge_agent.exchange.gate: {"UNHEARD": 1.0},
     edge_agent.loop: {"LONGEST_WAIT": 0.2},

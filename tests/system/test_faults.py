@@ -110,7 +110,11 @@ def test_a_card_that_was_restored_behind_its_report_gets_no_second_one_out(
 
     On a link of two bytes at a time it comes long after the subscription was confirmed, and still before the task.
     """
-    for module, name in ((gate, "UNHEARD"), (connection, "WELCOME"), (connection, "KEEPALIVE")):
+    for module, name in (
+        (gate, "UNHEARD"),
+        (connection, "WELCOME_SECONDS"),
+        (connection, "KEEPALIVE_SECONDS"),
+    ):
         monkeypatch.setattr(module, name, 60)
     world = World(Setup(Federation(2, 2, 2, mechanism="gaussian")), tmp_path, forkserver, 1)
     try:

@@ -15,7 +15,8 @@ import paho.mqtt.client as mqtt
 import pytest
 
 from edge_agent.cli import main
-from edge_agent.mqtt.connection import LARGEST, Connection
+from edge_agent.mqtt.client import LARGEST_BYTES
+from edge_agent.mqtt.connection import Connection
 from fsir.errors import ConnectionSettingsError, LoginRefusedError
 from fsir.net.backoff import Delays
 from fsir.net.broker import Broker
@@ -165,7 +166,7 @@ def test_a_message_that_is_too_large_never_reaches_the_device(mosquitto_url):
     drive(connection, lambda: bool(seen))
     drive(connection, lambda: True)
     assert seen == [b"small"]
-    assert LARGEST < 20 * 2**20
+    assert LARGEST_BYTES < 20 * 2**20
     connection.close()
     sender.disconnect()
     sender.loop_stop()
@@ -298,7 +299,7 @@ def test_two_devices_of_the_same_name_do_not_throw_each_other_out_forever(mosqui
         for twin in twins:
             twin.step(time.monotonic())
         time.sleep(0.005)
-    assert max(twin._attempts for twin in twins) >= 2  # the delays grow
+    assert max(twin._attempts.count for twin in twins) >= 2  # the delays grow
     for twin in twins:
         twin.close()
 
