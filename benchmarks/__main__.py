@@ -30,7 +30,8 @@ def found() -> dict[str, ModuleType]:
 
 
 def met(value: float, bar: str | None) -> bool | None:
-    """Whether a value reaches its bar (a comparison and a number, such as '>= 0.5'); None where there is no bar."""
+    """Whether a value reaches its bar (a comparison and a number, such as '>= 0.5'); None where
+    there is no bar."""
     if bar is None:
         return None
     comparison, limit = bar.split()

@@ -1,12 +1,13 @@
-"""What an agent costs its device: time until the first record is learned, resident memory, and whether it grows.
+"""What an agent costs its device: time until the first record is learned, resident memory, and
+whether it grows.
 
     python -m benchmarks.agent_footprint
 
-Both bars are ratios to a bare `import numpy, paho.mqtt.client, msgpack` in the same environment, measured in turn with
-`fsir-agent run` on a real mosquitto: 561 features with screening, both reports, and serving afterwards. The ratio of
-times is the median over several rounds of one after the other. Growth is that of the resident set between the first
-hundred thousand and the last of a million records from a pipe. Everything is compiled beforehand, as an installation
-does it.
+Both bars are ratios to a bare `import numpy, paho.mqtt.client, msgpack` in the same environment,
+measured in turn with `fsir-agent run` on a real mosquitto: 561 features with screening, both
+reports, and serving afterwards. The ratio of times is the median over several rounds of one after
+the other. Growth is that of the resident set between the first hundred thousand and the last of a
+million records from a pipe. Everything is compiled beforehand, as an installation does it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 
 from fsir.contract import task_from_table
 from fsir.task.task import Task
-from sim_devices.network.broker import Broker
+from sim_devices.network.broker import LocalBroker
 from tests.edge_agent.aggregators import TinyAggregator
 
 BARE = [sys.executable, "-c", "import numpy, paho.mqtt.client, msgpack"]
@@ -40,7 +41,7 @@ BARS = {
 
 def run(rounds: int = ROUNDS, records: int = RECORDS) -> dict[str, float]:
     """All figures."""
-    with tempfile.TemporaryDirectory() as name, Broker() as broker:
+    with tempfile.TemporaryDirectory() as name, LocalBroker() as broker:
         url, folder = broker.start("mosquitto"), Path(name)
         figures = _start_and_memory(url, folder, rounds)
         figures["growth over a million records (MB)"] = _growth(url, folder, records)
@@ -92,7 +93,8 @@ def _bare_peak(folder: Path) -> int:
 
 
 def _agent(url: str, task: Task, source: str, folder: Path, device: str) -> tuple[float, int]:
-    """Seconds from the start of `fsir-agent run` to its first record, and its largest resident set."""
+    """Seconds from the start of `fsir-agent run` to its first record, and its largest resident
+    set."""
     started = time.perf_counter()
     seconds, peak = 0.0, 0
     with _start(url, task, source, folder, device, stdout=subprocess.DEVNULL) as process:

@@ -1,4 +1,5 @@
-"""Virtual devices per second, and memory, against mosquitto: with dropped connections and crashes on the way."""
+"""Virtual devices per second, and memory, against mosquitto: with dropped connections and crashes
+on the way."""
 
 from __future__ import annotations
 

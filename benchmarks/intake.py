@@ -1,9 +1,11 @@
-"""How fast the aggregator takes reports, against a bare paho subscriber that only counts the same messages.
+"""How fast the aggregator takes reports, against a bare paho subscriber that only counts the same
+messages.
 
-mosquitto holds a full queue for each of the two (QoS 1, persistent sessions); each in turn drains it in a process of
-its own. The aggregator's figure includes everything: decoding, the range checks, exact merging, a durable transaction
-(synchronous=FULL) before every acknowledgement, and a receipt for every report. Both rates are measured in the same
-minute on the same machine, so their ratio travels better than either. Memory is the aggregator's largest resident set.
+mosquitto holds a full queue for each of the two (QoS 1, persistent sessions); each in turn drains
+it in a process of its own. The aggregator's figure includes everything: decoding, the range checks,
+exact merging, a durable transaction (synchronous=FULL) before every acknowledgement, and a receipt
+for every report. Both rates are measured in the same minute on the same machine, so their ratio
+travels better than either. Memory is the aggregator's largest resident set.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from typing import Any
 
 import numpy as np
 import paho.mqtt.client as mqtt
+import tomli_w
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
@@ -32,9 +35,8 @@ from fsir.contract import load_task, task_from_table
 from fsir.net.broker import Broker as Address
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
-from fsir.toml import to_toml
 from fsir.wire import messages
-from sim_devices.network.broker import Broker
+from sim_devices.network.broker import LocalBroker
 
 REPORTS = 10_000
 ROUNDS = 3
@@ -90,7 +92,7 @@ def reports(task: Task, count: int, seed: int) -> list[tuple[str, bytes]]:
     return found
 
 
-# --- the two subscribers, each in a process of its own ----------------------------------------------------------------
+# --- the two subscribers, each in a process of its own --------------------------------------------
 
 
 def _connect(url: str, client_id: str, version: str) -> mqtt.Client:
@@ -134,7 +136,8 @@ def bare(url: str, count: int, version: str) -> dict[str, float]:
 
 
 def full(url: str, count: int, version: str, task_file: str, store: str) -> dict[str, float]:
-    """The aggregator's daemon, from the first report that it takes until the last one is counted and answered."""
+    """The aggregator's daemon, from the first report that it takes until the last one is counted
+    and answered."""
     task = load_task(task_file)
     aggregator = _Timed(open_store(f"sqlite:{store}"), [task], debounce=3600.0)
     ended: list[float] = []
@@ -167,22 +170,23 @@ class _Timed(Aggregator):
 
 
 def _peak_mb() -> float:
-    """Of this program: what getrusage says would include the memory of the process that started it."""
+    """Of this program: what getrusage says would include the memory of the process that started
+    it."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
-# --- the measurement --------------------------------------------------------------------------------------------------
+# --- the measurement ------------------------------------------------------------------------------
 
 
 def measure(
     task: Task, count: int, who: tuple[str, ...], version: str = "5"
 ) -> dict[str, dict[str, float]]:
     """Fill the queues of these subscribers and let each, in this order, drain its own."""
-    with Broker() as broker, tempfile.TemporaryDirectory() as folder:
+    with LocalBroker() as broker, tempfile.TemporaryDirectory() as folder:
         url = broker.start("mosquitto")
         task_file = Path(folder) / "task.toml"
-        task_file.write_text(to_toml(task.table()))
+        task_file.write_text(tomli_w.dumps(task.table()))
         for name in who:
             client = _connect(url, name, version)
             client.loop_start()
@@ -224,7 +228,8 @@ def _fill(url: str, all_reports: list[tuple[str, bytes]]) -> None:
 
 
 def run(count: int = REPORTS, rounds: int = ROUNDS) -> dict[str, float]:
-    """Ratios and rates for both kinds of report and both versions of MQTT, and what many devices do to the memory."""
+    """Ratios and rates for both kinds of report and both versions of MQTT, and what many devices do
+    to the memory."""
     figures: dict[str, float] = {}
     kinds: dict[str, Callable[[], Task]] = {
         "p = 10 final": low_dimensional,

@@ -1,10 +1,12 @@
-"""Recognition on the device, on the continuous recordings of 30 people: which classifier, how good, and when it warns.
+"""Recognition on the device, on the continuous recordings of 30 people: which classifier, how good,
+and when it warns.
 
     python -m benchmarks.recognition            needs FSIR_DATA (or ../shared/data) with hapt/hapt_raw.npz
 
-A subspace is learned from 20 people with total epsilon 1, delta 1e-6 and unit_records 2. The nine who took no part then
-use it: they label everything, or only the first of their two recordings. A phone turned by 90 or 180 degrees in its
-pouch is the change that the watches should notice; each person's stream, repeated, is the one they should not.
+A subspace is learned from 20 people with total epsilon 1, delta 1e-6 and unit_records 2. The nine
+who took no part then use it: they label everything, or only the first of their two recordings. A
+phone turned by 90 or 180 degrees in its pouch is the change that the watches should notice; each
+person's stream, repeated, is the one they should not.
 """
 
 from __future__ import annotations
@@ -144,7 +146,8 @@ def second(model: Any, person: Person) -> float:
 
 
 def prequential(person: Person, classes: tuple[str, ...]) -> dict[str, float]:
-    """The agent's recogniser: every record is predicted, then its label comes. And what it says afterwards."""
+    """The agent's recogniser: every record is predicted, then its label comes. And what it says
+    afterwards."""
     recogniser = Recogniser(classes)
     begun = time.perf_counter()
     for z, federation, chance, label in person.records():
@@ -176,7 +179,8 @@ def prequential(person: Person, classes: tuple[str, ...]) -> dict[str, float]:
 
 
 def watches() -> dict[str, float]:
-    """False alarms on streams that do not change, and the delay after a turn of the phone, per watch."""
+    """False alarms on streams that do not change, and the delay after a turn of the phone, per
+    watch."""
     folder = scenarios.data_directory() / "hapt"
     scenario = scenarios.hapt(folder, True, "subject-01", scenarios.CHOSEN)
     recordings = hapt.read_recordings(folder)

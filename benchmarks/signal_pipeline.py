@@ -1,9 +1,11 @@
-"""From the raw sensor to features on one core: how much faster than the signal, and in how much memory.
+"""From the raw sensor to features on one core: how much faster than the signal, and in how much
+memory.
 
     python -m benchmarks.signal_pipeline
 
-The signal comes in chunks of one second, as from a phone, with jittered times. The run happens in a process of its own:
-one thread, and memory counted from where the interpreter and numpy (with BLAS and FFT warmed up) stand.
+The signal comes in chunks of one second, as from a phone, with jittered times. The run happens in a
+process of its own: one thread, and memory counted from where the interpreter and numpy (with BLAS
+and FFT warmed up) stand.
 """
 
 from __future__ import annotations
@@ -67,7 +69,8 @@ def _speed() -> dict[str, float]:
 
 
 def _private() -> float:
-    """MB that this process alone holds. Pages of numpy's own library, which its calls bring in, are numpy's."""
+    """MB that this process alone holds. Pages of numpy's own library, which its calls bring in, are
+    numpy's."""
     with open("/proc/self/status") as file:
         return next(
             int(line.split()[1]) * 1024 / 1e6 for line in file if line.startswith("RssAnon")
@@ -80,7 +83,8 @@ def _memory() -> dict[str, float]:
     before = _private()
     _stream()
     grown = _private() - before
-    # Traced in a second run, since tracing itself takes memory: what the data need at their peak, without the code.
+    # Traced in a second run, since tracing itself takes memory: what the data need at their peak,
+    # without the code.
     tracemalloc.start()
     _stream()
     return {"memory_mb": grown, "traced_peak_mb": tracemalloc.get_traced_memory()[1] / 1e6}

@@ -220,7 +220,12 @@ def _federate(
 ) -> Outcome:
     setting = Setting(options.epsilon, delta, options.unit_records, mechanism, dimension=dimension)
     task = build(scenario.population, scenario.geometry, setting)
-    faults = Faults(options.dropout, options.crash, options.late, options.absent)
+    faults = Faults(
+        dropout=options.dropout,
+        crash=options.crash,
+        late=options.late,
+        absent=options.absent,
+    )
     with _progress(f"{task.name}, {mechanism}, delta {task.privacy.delta:.1g}") as update:
         return federate(
             scenario.population,

@@ -1,4 +1,5 @@
-"""`python -m sim_devices.audit audit|attack ...`: the two commands without the rest of `fsir-sim`."""
+"""`python -m sim_devices.audit audit|attack ...`: the two commands without the rest of
+`fsir-sim`."""
 
 from __future__ import annotations
 

@@ -24,7 +24,8 @@ from sim_devices.audit.pairs import PAIRS, AuditError, pair
 
 
 def audit(options: argparse.Namespace) -> int:
-    """`fsir-sim audit`: 0, or 1 if something was not as expected. A single question has no wrong answer."""
+    """`fsir-sim audit`: 0, or 1 if something was not as expected. A single question has no wrong
+    answer."""
     delta = options.delta if options.delta is not None else options.n**-1.1
     if options.mechanism is None and options.task is None:
         return _suite(options, delta)

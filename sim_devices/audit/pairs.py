@@ -1,7 +1,7 @@
 """Neighbouring data sets: each pair differs in one record, and each was built to break something.
 
-The sizes are n = 1000, p = 10, R = 3 unless a pair says otherwise; `one` is (1, ..., 1), `half` is 1 in the first
-half of the features and -1 in the other.
+The sizes are n = 1000, p = 10, R = 3 unless a pair says otherwise; `one` is (1, ..., 1), `half` is
+1 in the first half of the features and -1 in the other.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def _corners(n: int, p: int, R: float) -> tuple[Matrix, Matrix]:
 
 
 def dimension_jumps(n: int, p: int, R: float) -> Pair:
-    """A: two thirds in one corner. One record more or less decides which eigengap is the larger one."""
+    """A: two thirds in one corner. One record more or less decides which eigengap is the larger
+    one."""
     one, half = _corners(n, p, R)
     many = n - n // 3
     first, second = ((many - k, n - many + k) for k in (0, 1))
@@ -99,7 +100,8 @@ def dimension_jumps(n: int, p: int, R: float) -> Pair:
 
 
 def vectors_swap(n: int, p: int, R: float) -> Pair:
-    """B: two corners of nearly the same weight. One record decides which of them is the leading direction."""
+    """B: two corners of nearly the same weight. One record decides which of them is the leading
+    direction."""
     one, half = _corners(n, p, R)
     m = n // 2
     return _pair(
@@ -110,7 +112,8 @@ def vectors_swap(n: int, p: int, R: float) -> Pair:
 
 
 def gap_opens(n: int, p: int, R: float) -> Pair:
-    """C: two corners of the same weight, d = 1 public. One record opens the eigengap, and with it the noise."""
+    """C: two corners of the same weight, d = 1 public. One record opens the eigengap, and with it
+    the noise."""
     one, half = _corners(n, p, R)
     m = n // 2
     return _pair(
@@ -129,14 +132,16 @@ def from_zero(n: int, p: int, R: float) -> Pair:
 
 
 def largest_norm(n: int, p: int, R: float) -> Pair:
-    """cR: short records, and one of norm 1, which sets the scale if the scale is taken from the data."""
+    """cR: short records, and one of norm 1, which sets the scale if the scale is taken from the
+    data."""
     axis = np.eye(p)[0]
     first, second = _records((n, 0.01 * axis, 0)), _records((n - 1, 0.01 * axis, 0), (1, axis, 0))
     return _pair("cR", first, second, "one record sets the norm by which all are divided", None, R)
 
 
 def one_vote(n: int, p: int, R: float) -> Pair:
-    """ccmd: ten records of two features at the edge of a vote; one record decides it. n, p and R are its own."""
+    """ccmd: ten records of two features at the edge of a vote; one record decides it. n, p and R
+    are its own."""
     del n, p, R
     x = np.zeros((10, 2))
     x[:, 0] = [1, 1, 1, 1, 0, -1, -1, -1, -1, 0]
@@ -155,7 +160,8 @@ def one_vote(n: int, p: int, R: float) -> Pair:
 
 
 def far_from_mean(n: int, p: int, R: float) -> Pair:
-    """centre: one record opposite to all others changes its slice; centred, it is twice as long as the clip."""
+    """centre: one record opposite to all others changes its slice; centred, it is twice as long as
+    the clip."""
     one = np.full(p, R)
     first = _records((n - 1, -one, 0), (1, one, 0))
     return _pair(
@@ -169,7 +175,8 @@ def far_from_mean(n: int, p: int, R: float) -> Pair:
 
 
 def opposite(n: int, p: int, R: float) -> Pair:
-    """worst: a record on the clip becomes its own negative, in the same slice: all that theorem 1 allows."""
+    """worst: a record on the clip becomes its own negative, in the same slice: all that theorem 1
+    allows."""
     one, _ = _corners(n, p + p % 2, R)
     x = one[:p]
     first = _records((n // 2, np.zeros(p), 0), (n - n // 2 - 1, np.zeros(p), 1), (1, x, 1))

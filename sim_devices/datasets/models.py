@@ -8,8 +8,9 @@ With a = beta1'X, b = beta2'X and e ~ N(0, 1) independent of X:
     IV   Y = sin(a) exp(b + e)               X ~ N(0, Sigma)
     V    X = beta1 Y + beta2 Y^2 + N(0, I)   Y ~ N(0, 1)
 
-Settings: `low`, all p features active; `high`, the first s (5 up to p = 500, then 10). There the paper prints a beta2
-that overlaps beta1 although it calls them orthogonal: `high` has them disjoint, `high-printed` is as printed.
+Settings: `low`, all p features active; `high`, the first s (5 up to p = 500, then 10). There the
+paper prints a beta2 that overlaps beta1 although it calls them orthogonal: `high` has them
+disjoint, `high-printed` is as printed.
 """
 
 from __future__ import annotations
@@ -55,7 +56,8 @@ def active_size(p: int, setting: Setting) -> int:
 
 
 def true_basis(model: Model, p: int, setting: Setting, rng: np.random.Generator) -> Array:
-    """Normalised beta, p x d. Random for I and II (weights from U(0.4, 0.8)), fixed for the others."""
+    """Normalised beta, p x d. Random for I and II (weights from U(0.4, 0.8)), fixed for the
+    others."""
     weights = rng.uniform(0.4, 0.8, active_size(p, setting)) if dimension(model) == 1 else None
     return _basis(model, p, setting, weights)
 
@@ -71,7 +73,8 @@ def simulate(
     clients: int | None = None,
     logistic: bool = False,
 ) -> tuple[Array, Array]:
-    """n records: X (n x p) and y. With `clients`, that many times n at once: X (clients x n x p), y (clients x n).
+    """n records: X (n x p) and y. With `clients`, that many times n at once: X (clients x n x p), y
+    (clients x n).
 
     Without `basis` the first thing drawn from rng is `true_basis`.
     """
@@ -95,10 +98,12 @@ def simulate(
 def cut_points(
     model: Model, p: int, setting: Setting, slices: int | None = None
 ) -> tuple[float, ...]:
-    """Public cut points that give slices of equal probability: quantiles of y under the model, from no data.
+    """Public cut points that give slices of equal probability: quantiles of y under the model, from
+    no data.
 
-    For III, IV and V beta is fixed, and so is the law of y. For II it moves a little with the random beta; the cuts are
-    those of equal weights, and the probability of a slice is then off by less than 0.005.
+    For III, IV and V beta is fixed, and so is the law of y. For II it moves a little with the
+    random beta; the cuts are those of equal weights, and the probability of a slice is then off by
+    less than 0.005.
     """
     if model == "I":
         return (0.5,)
@@ -161,7 +166,8 @@ def _basis(model: Model, p: int, setting: Setting, weights: Array | None) -> Arr
 
 
 def _correlate(X: Array) -> None:
-    """Turn independent columns into an autoregressive sequence, in place: O(p) instead of a p x p root of Sigma."""
+    """Turn independent columns into an autoregressive sequence, in place: O(p) instead of a p x p
+    root of Sigma."""
     X[:, 1:] *= math.sqrt(1 - CORRELATION**2)
     for j in range(1, X.shape[1]):
         X[:, j] += CORRELATION * X[:, j - 1]
@@ -184,8 +190,9 @@ def _response(model: Model, index: Array, rng: np.random.Generator, logistic: bo
 def _law(model: Model, p: int, setting: Setting) -> tuple[Array, Array]:
     """Values of y, dense around 0 and up to a million, and their probabilities.
 
-    Given one of the indices a, b the rest is normal, so that P(Y <= y) is a mean over that one index: here over the
-    midpoints of 4,000 equally probable cells. The random beta of model II is taken with equal weights.
+    Given one of the indices a, b the rest is normal, so that P(Y <= y) is a mean over that one
+    index: here over the midpoints of 4,000 equally probable cells. The random beta of model II is
+    taken with equal weights.
     """
     if _known(model) == "I":
         raise DataError("model I has two classes and no distribution function: use its labels")
@@ -205,7 +212,8 @@ def _law(model: Model, p: int, setting: Setting) -> tuple[Array, Array]:
 
 
 def _given_one(model: Model, y: float, z: Array, covariance: Array) -> Array:
-    """P(Y <= y | a) for II and IV, P(Y <= y | b) for III, where that index is z standard deviations."""
+    """P(Y <= y | a) for II and IV, P(Y <= y | b) for III, where that index is z standard
+    deviations."""
     if model == "II":
         return np.asarray(ndtr(y - 1 / (0.5 + (math.sqrt(covariance[0, 0]) * z + 1) ** 2)))
     first, second = (1, 0) if model == "III" else (0, 1)

@@ -1,4 +1,5 @@
-"""A population: one stream of records per device, and the people who take no part and are the test."""
+"""A population: one stream of records per device, and the people who take no part and are the
+test."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ class DataError(FsirError, ValueError):
 class DeviceStream:
     """The records of one device in the order in which they were recorded.
 
-    X: one row per record, one column per feature. y: labels (str) or numbers (float64), one per record.
+    X: one row per record, one column per feature. y: labels (str) or numbers (float64), one per
+    record.
     """
 
     device: str
@@ -71,7 +73,8 @@ class DeviceStream:
 class Population:
     """Devices that take part, and unseen ones on which the result is tested.
 
-    classes is empty if the response is a number. caveats belong beside every figure obtained with these data.
+    classes is empty if the response is a number. caveats belong beside every figure obtained with
+    these data.
     """
 
     name: str
@@ -113,7 +116,8 @@ class Population:
 
 
 def with_levels(population: Population) -> Population:
-    """The six activities as three levels: active (on the feet and moving), sedentary (sitting, standing), lying."""
+    """The six activities as three levels: active (on the feet and moving), sedentary (sitting,
+    standing), lying."""
     if strange := set(population.classes) - set(LEVEL_OF):
         raise DataError(
             f"{population.name}: {sorted(strange)} are not among the six activities {ACTIVITIES}"
@@ -144,8 +148,8 @@ def with_columns(population: Population, columns: Sequence[int]) -> Population:
 
 
 def with_shuffled_responses(population: Population, rng: np.random.Generator) -> Population:
-    """Every device's responses in random order, the unseen ones' untouched: whoever learns from it must do no better
-    than chance, or the figures come from somewhere else than the data."""
+    """Every device's responses in random order, the unseen ones' untouched: whoever learns from it
+    must do no better than chance, or the figures come from somewhere else than the data."""
     shuffled = tuple(replace(stream, y=rng.permutation(stream.y)) for stream in population.devices)
     caveat = "the responses of the devices were shuffled: nothing can be learned from them"
     return replace(population, devices=shuffled, caveats=(*population.caveats, caveat))

@@ -1,12 +1,14 @@
-"""Invented people with a phone at the waist: 50 Hz signals of six activities, then the agent's own features.
+"""Invented people with a phone at the waist: 50 Hz signals of six activities, then the agent's own
+features.
 
-A body is a pendulum that carries a phone. Postures differ in how the phone is tilted against gravity, and sway a
-little; the angular velocity is the derivative of that sway, the acceleration is gravity seen from the swaying phone.
-Gait adds harmonics of the step (up and forward) and of the stride (sideways), with impacts that fade from one harmonic
-to the next. People differ in how they wear the phone, in cadence, vigour, impact, timing, sway, tremor and sensor; one
-person differs from bout to bout, and stairs from level ground only by degrees. A stream is a day in short bouts: every
-run through the six activities is a new order of them. Nothing here was fitted to a data set; figures obtained with it
-say that the machinery works, not how well people can be told apart.
+A body is a pendulum that carries a phone. Postures differ in how the phone is tilted against
+gravity, and sway a little; the angular velocity is the derivative of that sway, the acceleration is
+gravity seen from the swaying phone. Gait adds harmonics of the step (up and forward) and of the
+stride (sideways), with impacts that fade from one harmonic to the next. People differ in how they
+wear the phone, in cadence, vigour, impact, timing, sway, tremor and sensor; one person differs from
+bout to bout, and stairs from level ground only by degrees. A stream is a day in short bouts: every
+run through the six activities is a new order of them. Nothing here was fitted to a data set;
+figures obtained with it say that the machinery works, not how well people can be told apart.
 """
 
 from __future__ import annotations
@@ -40,7 +42,8 @@ CAVEATS = (
 
 @dataclass(frozen=True)
 class Gait:
-    """How an activity differs from the person's level walk: factors, and the lean of the body in radians."""
+    """How an activity differs from the person's level walk: factors, and the lean of the body in
+    radians."""
 
     cadence: float
     vigour: float
@@ -85,7 +88,8 @@ def synthetic_har(
     levels: bool = True,
     names: tuple[str, ...] = FEATURE_NAMES,
 ) -> Population:
-    """`people` invented persons with `windows` records each; the last `unseen` of them (three in ten) take no part.
+    """`people` invented persons with `windows` records each; the last `unseen` of them (three in
+    ten) take no part.
 
     levels: active / sedentary / lying instead of the six activities. names: the features wanted.
     Person k of a seed is the same however many people there are.
@@ -182,7 +186,8 @@ def bout(person: Person, activity: str, samples: int, rng: Rng) -> tuple[Array, 
 
 
 def _steps(person: Person, gait: Gait, t: Array, rng: Rng) -> tuple[Array, Array]:
-    """Body axes: up, left, forward. Sideways motion, roll and yaw follow the stride, which is two steps."""
+    """Body axes: up, left, forward. Sideways motion, roll and yaw follow the stride, which is two
+    steps."""
     cadence = person.cadence * gait.cadence * np.exp(rng.normal(0, 0.05))
     wander = np.cumsum(rng.normal(0, 0.02, len(t))) / np.sqrt(RATE)
     phase = 2 * np.pi * (cadence * t + wander) + rng.uniform(0, 2 * np.pi)

@@ -1,8 +1,10 @@
-"""Shoulder exercises with a smartwatch: real sensor data that come with the package `seglearn`, no download needed.
+"""Shoulder exercises with a smartwatch: real sensor data that come with the package `seglearn`, no
+download needed.
 
-D. Burns, N. Leung, M. Hardisty, C. Whyne, P. Henry, S. McLachlin, "Shoulder physiotherapy exercise recognition: machine
-learning the inertial signals from a smartwatch", Physiological Measurement 39 (2018). The package carries the first ten
-of the study's twenty people; each did seven exercises with either arm: acceleration (g) and rotation (rad/s) at 50 Hz.
+D. Burns, N. Leung, M. Hardisty, C. Whyne, P. Henry, S. McLachlin, "Shoulder physiotherapy exercise
+recognition: machine learning the inertial signals from a smartwatch", Physiological Measurement 39
+(2018). The package carries the first ten of the study's twenty people; each did seven exercises
+with either arm: acceleration (g) and rotation (rad/s) at 50 Hz.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ FEATURES = (
     *(f"corr({a},{b})" for a, b in PAIRS),
 )
 
-# Public centre and scale, from physics and not from the data: at rest a watch feels 1 g; an arm swings at a few rad/s.
+# Public centre and scale, from physics and not from the data: at rest a watch feels 1 g; an arm
+# swings at a few rad/s.
 CENTRE = np.array(
     [1.0 if name in ("a-mean", "a-min", "a-max", "a-energy") else 0.0 for name in FEATURES]
 )
@@ -94,12 +97,14 @@ def window_features(signal: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _mirrored(signal: NDArray[np.float64], left: bool) -> NDArray[np.float64]:
-    """The left wrist as a right one. A mirror across x turns a velocity's x, and a rotation's y and z."""
+    """The left wrist as a right one. A mirror across x turns a velocity's x, and a rotation's y and
+    z."""
     return signal * np.array([-1.0, 1.0, 1.0, 1.0, -1.0, -1.0]) if left else signal
 
 
 def _packaged() -> Path:
-    # find_spec does not run the package, which would import scikit-learn and more for the sake of one file.
+    # find_spec does not run the package, which would import scikit-learn and more for the sake of
+    # one file.
     spec = importlib.util.find_spec("seglearn")
     if spec is None or spec.origin is None:
         raise DataError(
@@ -109,8 +114,9 @@ def _packaged() -> Path:
 
 
 class _ArraysOnly(pickle.Unpickler):
-    """The file is a pickled dictionary of arrays, there is no other way to read it. A pickle may name any function to
-    run; this reader knows only those that rebuild an array, so that the file need not be trusted."""
+    """The file is a pickled dictionary of arrays, there is no other way to read it. A pickle may
+    name any function to run; this reader knows only those that rebuild an array, so that the file
+    need not be trusted."""
 
     ALLOWED = frozenset({"_reconstruct", "ndarray", "dtype", "encode"})
 

@@ -25,8 +25,8 @@ class ExperimentError(FsirError, ValueError):
 
 @dataclass(frozen=True)
 class Cell:
-    """The place of one number in the tables, whatever the mechanism. `epsilon` is what the paper prints: it spends that
-    once on the slice means and once more on the covariance."""
+    """The place of one number in the tables, whatever the mechanism. `epsilon` is what the paper
+    prints: it spends that once on the slice means and once more on the covariance."""
 
     setting: str  # low | high
     model: Model
@@ -43,7 +43,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Printed:
-    """A number of the paper: mean loss and, in its words, the standard error (it is a standard deviation)."""
+    """A number of the paper: mean loss and, in its words, the standard error (it is a standard
+    deviation)."""
 
     loss: float
     spread: float

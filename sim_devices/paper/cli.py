@@ -15,7 +15,8 @@ from sim_devices.paper.cells import HIGH_N, HIGH_PS, LOW_P, Cell, ExperimentErro
 
 
 def add_parsers(subparsers: Any) -> None:
-    """Add the commands; each sets `run`, which takes the parsed arguments and returns an exit code."""
+    """Add the commands; each sets `run`, which takes the parsed arguments and returns an exit
+    code."""
     _add_table(
         subparsers.add_parser(
             "table", help="one cell of the paper's tables", description=_cell.__doc__
@@ -36,7 +37,7 @@ def _common(parser: argparse.ArgumentParser, run: Any) -> None:
     parser.set_defaults(run=run)
 
 
-# --- one cell ---------------------------------------------------------------------------------------------------------
+# --- one cell -------------------------------------------------------------------------------------
 
 
 def _add_table(parser: argparse.ArgumentParser) -> None:
@@ -91,7 +92,7 @@ def _cell(options: argparse.Namespace) -> int:
     return 0
 
 
-# --- all cells --------------------------------------------------------------------------------------------------------
+# --- all cells ------------------------------------------------------------------------------------
 
 
 def _add_tables(parser: argparse.ArgumentParser) -> None:
@@ -114,8 +115,8 @@ def _add_tables(parser: argparse.ArgumentParser) -> None:
 
 
 def _tables(options: argparse.Namespace) -> int:
-    """Run every cell of the paper's four tables with the paper's mechanisms and the private ones; write CSV and
-    Markdown. A run that is stopped goes on where it was."""
+    """Run every cell of the paper's four tables with the paper's mechanisms and the private ones;
+    write CSV and Markdown. A run that is stopped goes on where it was."""
     from sim_devices.paper import summary, tables
     from sim_devices.results.progress import bar
 
@@ -144,7 +145,7 @@ def _tables(options: argparse.Namespace) -> int:
     return 0
 
 
-# --- one thing changed at a time --------------------------------------------------------------------------------------
+# --- one thing changed at a time ------------------------------------------------------------------
 
 
 def _add_ablation(parser: argparse.ArgumentParser) -> None:
@@ -162,7 +163,7 @@ def _ablation(options: argparse.Namespace) -> int:
     return 0
 
 
-# --- figures ----------------------------------------------------------------------------------------------------------
+# --- figures --------------------------------------------------------------------------------------
 
 
 def _add_figures(parser: argparse.ArgumentParser) -> None:
@@ -175,7 +176,8 @@ def _add_figures(parser: argparse.ArgumentParser) -> None:
 
 
 def _figures(options: argparse.Namespace) -> int:
-    """Privacy cost against n on one client; angle against the number of clients; flights. Writes SVG, PNG and CSV."""
+    """Privacy cost against n on one client; angle against the number of clients; flights. Writes
+    SVG, PNG and CSV."""
     from sim_devices.paper import figures
 
     if min(options.reps, options.seeds) < 2:

@@ -1,4 +1,5 @@
-"""One replication of the high-dimensional tables: screening, then the same estimate on the active set.
+"""One replication of the high-dimensional tables: screening, then the same estimate on the active
+set.
 
 iid, vgm   the paper: votes that leak (erratum E8), then its mechanisms on the active set
 gaussian   private: two reports of every device about the same records; the first holds noisy sums of all features times
@@ -154,7 +155,7 @@ class HighReplication:
         )
         return active, profiles.subspace(M, Sigma, self.d)
 
-    # --- collecting -----------------------------------------------------------------------------------------------
+    # --- collecting -------------------------------------------------------------------------------
 
     @property
     def _classes(self) -> int:

@@ -1,8 +1,9 @@
-"""One replication of the low-dimensional tables: all sizes, numbers of clients, epsilons and mechanisms on shared data.
+"""One replication of the low-dimensional tables: all sizes, numbers of clients, epsilons and
+mechanisms on shared data.
 
-Clients come in blocks of ten with 5,000 records each; a cell with fewer clients or records takes the first ones. Every
-random stream is named by seed, model, replication and its purpose, so that a cell has the same value whether it is run
-alone or with all others.
+Clients come in blocks of ten with 5,000 records each; a cell with fewer clients or records takes
+the first ones. Every random stream is named by seed, model, replication and its purpose, so that a
+cell has the same value whether it is run alone or with all others.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def stream(seed: int, *labels: int) -> np.random.Generator:
 
 @lru_cache(maxsize=256)
 def low_task(cell: Cell, covariance_epsilon: float, norm_per_root: float = NORM_PER_ROOT) -> Task:
-    """The task of a cell for the default release: all that the paper spends, on slice means and covariance, in one."""
+    """The task of a cell for the default release: all that the paper spends, on slice means and
+    covariance, in one."""
     model, p = cell.model, cell.p
     C = clip_norm(p, norm_per_root)
     return task_from_table(
@@ -81,7 +83,8 @@ class PerClient:
 def client_moments(
     rows: Array, one_hot: Array, sizes: Sequence[int]
 ) -> list[tuple[Array, Array, Array]]:
-    """Sums, counts and second moment of one client's first records, for each of the increasing sizes."""
+    """Sums, counts and second moment of one client's first records, for each of the increasing
+    sizes."""
     found, start = [], 0
     sums, counts, second = np.zeros(()), np.zeros(()), np.zeros(())
     for n in sizes:
@@ -158,7 +161,7 @@ class Replication:
         """The clipped sums of a cell before noise."""
         return self._clipped[cell.n].first(cell.clients)
 
-    # --- collecting what all cells need, block by block -----------------------------------------------------------
+    # --- collecting what all cells need, block by block -------------------------------------------
 
     def _records(self, n: int) -> int:
         """How many records the paper's mechanisms use where n is printed."""

@@ -1,9 +1,11 @@
-"""The default release of many devices, drawn at once: the distribution of their merged reports without the devices.
+"""The default release of many devices, drawn at once: the distribution of their merged reports
+without the devices.
 
-Each device publishes `floor(v/step + s z + 1/2)` with `s = sd/step` of at least 8. Such a rounded Gaussian is, up to
-terms of the order `exp(-2 pi^2 s^2)`, a Gaussian of variance `s^2 + 1/12` on the whole numbers; the sum of K of them is
-one of variance `K (s^2 + 1/12)`. So the merged integers are one rounded Gaussian around the merged exact sums, and an
-experiment needs K devices' data but not K devices' noise.
+Each device publishes `floor(v/step + s z + 1/2)` with `s = sd/step` of at least 8. Such a rounded
+Gaussian is, up to terms of the order `exp(-2 pi^2 s^2)`, a Gaussian of variance `s^2 + 1/12` on the
+whole numbers; the sum of K of them is one of variance `K (s^2 + 1/12)`. So the merged integers are
+one rounded Gaussian around the merged exact sums, and an experiment needs K devices' data but not K
+devices' noise.
 """
 
 from __future__ import annotations
@@ -23,7 +25,8 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class ExactMoments:
-    """Slice sums (p x columns), slice counts and second moment, in accumulated integers or in plain units."""
+    """Slice sums (p x columns), slice counts and second moment, in accumulated integers or in plain
+    units."""
 
     n: int
     sums: Array
@@ -34,7 +37,8 @@ class ExactMoments:
 def merged_release(
     stage: Stage, exact: ExactMoments, devices: int, rng: np.random.Generator
 ) -> Totals:
-    """What the aggregator holds after `devices` reports about records whose exact sums are given."""
+    """What the aggregator holds after `devices` reports about records whose exact sums are
+    given."""
     totals = Totals(stage)
     p = stage.p
     values = (
@@ -55,7 +59,8 @@ def merged_release(
 
 
 def basis_of(m: Merged, d: int) -> Array:
-    """A basis of the subspace that `fsir.estimate.subspace.estimate` emits, without the rest of its message."""
+    """A basis of the subspace that `fsir.estimate.subspace.estimate` emits, without the rest of its
+    message."""
     return directions(m, whitened(m, covariance(m)), d)
 
 

@@ -1,11 +1,12 @@
 """The paper's own mechanisms on many clients at once, in two readings.
 
-`stated`: as the paper writes it, with errata E1 (the floor of VGM is a variance) and E2 (positive eigengaps) mended.
-`tables`: what its tables seem to have been computed with. It differs from the text in these points:
-conditional slice means (1/n_h); every record divided by its own norm before the covariance, whose noise is 0.94 of the
-lemma's; i.i.d. noise whose variance is what should be its standard deviation; no truncation of the data at all; rows
-printed n = 1000 run at n = 1500. Neither is private: `tables` adds too little noise, and both let the noise of VGM and
-the slices depend on the data.
+`stated`: as the paper writes it, with errata E1 (the floor of VGM is a variance) and E2 (positive
+eigengaps) mended. `tables`: what its tables seem to have been computed with. It differs from the
+text in these points: conditional slice means (1/n_h); every record divided by its own norm before
+the covariance, whose noise is 0.94 of the lemma's; i.i.d. noise whose variance is what should be
+its standard deviation; no truncation of the data at all; rows printed n = 1000 run at n = 1500.
+Neither is private: `tables` adds too little noise, and both let the noise of VGM and the slices
+depend on the data.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def records_of(profile: Profile, n: int) -> int:
 
 @dataclass(frozen=True)
 class ClientStatistics:
-    """What clients compute before noise: slice means (clients x p x H), covariances, and what scales their noise."""
+    """What clients compute before noise: slice means (clients x p x H), covariances, and what
+    scales their noise."""
 
     M: Array
     Sigma: Array
@@ -45,7 +47,8 @@ class ClientStatistics:
 def client_statistics(
     X: Array, y: Array, classes: int, profile: Profile, slices: int = SLICES
 ) -> ClientStatistics:
-    """Slice means and covariances of centred records; X is clients x n x p. `classes`: 0 for a numeric response."""
+    """Slice means and covariances of centred records; X is clients x n x p. `classes`: 0 for a
+    numeric response."""
     n = X.shape[1]
     # Single precision halves the time, and its rounding is far below every noise here.
     centred = (X - np.full((1, n), 1.0 / n) @ X).astype(np.float32)
@@ -69,7 +72,8 @@ def client_statistics(
 def slice_sums(
     X: NDArray[Any], y: Array, classes: int, slices: int = SLICES
 ) -> tuple[Array, Array]:
-    """Sums (clients x H x p) and counts of each client's slices, which are quantiles of its own y."""
+    """Sums (clients x H x p) and counts of each client's slices, which are quantiles of its own
+    y."""
     clients, n, _ = X.shape
     slices = classes or slices
     above = np.ones(
@@ -107,7 +111,8 @@ def merged_iid(
     delta: float,
     rng: np.random.Generator,
 ) -> Array:
-    """Mean over the first `clients` of their slice means with i.i.d. noise (the noise of the mean, drawn at once)."""
+    """Mean over the first `clients` of their slice means with i.i.d. noise (the noise of the mean,
+    drawn at once)."""
     M = statistics.M[:clients].mean(axis=0)
     p, slices = M.shape
     variance = iid_variance(profile, p, statistics.n, slices, epsilon, delta)

@@ -1,7 +1,8 @@
 """All 560 cells, replication by replication: parallel, resumable, summed up as CSV and Markdown.
 
-The unit of work is one replication of one model (and one p in high dimension). Each finished unit is one line of a
-JSONL file; a run that is stopped goes on where it was, and a run with more replications adds to it.
+The unit of work is one replication of one model (and one p in high dimension). Each finished unit
+is one line of a JSONL file; a run that is stopped goes on where it was, and a run with more
+replications adds to it.
 """
 
 from __future__ import annotations
@@ -35,7 +36,8 @@ class Unit:
 
 @dataclass(frozen=True)
 class Value:
-    """What one replication gave in one cell; `recall` and `size` of the active set in high dimension."""
+    """What one replication gave in one cell; `recall` and `size` of the active set in high
+    dimension."""
 
     epsilon: float
     n: int
@@ -115,7 +117,8 @@ def _computed(missing: list[Unit], seed: int, workers: int) -> Iterator[tuple[Un
 
 
 def read(path: Path, seed: int) -> Iterator[tuple[Unit, list[Value]]]:
-    """The finished units of a results file; a last line that a crash cut short is computed again."""
+    """The finished units of a results file; a last line that a crash cut short is computed
+    again."""
     if not path.exists():
         return
     lines = path.read_text("utf-8").splitlines(keepends=True)

@@ -1,8 +1,8 @@
 """Ways to put reports together: the two that a task may ask for, and a third one that was studied.
 
-All of them work coordinate by coordinate on `... x devices x width` and return the mean report of a device. A bounded
-one needs every report by itself, and it is less accurate when nobody lies: `inflation` is the factor on the variance
-that this costs for normal noise.
+All of them work coordinate by coordinate on `... x devices x width` and return the mean report of a
+device. A bounded one needs every report by itself, and it is less accurate when nobody lies:
+`inflation` is the factor on the variance that this costs for normal noise.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """The worst report that validation lets through, found by search.
 
-All liars send the same report. They know the task, the law of the data and the aggregation, but not the noise of the
-others: the report is made on simulated federations and tried on new ones. From a few starting points the search follows
-the gradient of the mean loss: the next report is the extreme one in that direction that still passes
-(`fsir.wire.plausible`), or a mixture with the present one. What it finds is a lower bound on the worst.
+All liars send the same report. They know the task, the law of the data and the aggregation, but not
+the noise of the others: the report is made on simulated federations and tried on new ones. From a
+few starting points the search follows the gradient of the mean loss: the next report is the extreme
+one in that direction that still passes (`fsir.wire.plausible`), or a mixture with the present one.
+What it finds is a lower bound on the worst.
 """
 
 from __future__ import annotations
@@ -40,7 +41,8 @@ class Admission:
         return np.array([i not in faults for i in range(len(rows))])
 
     def extreme(self, direction: Array, centre: Array) -> Array:
-        """As far from `centre` in `direction` as passes, block by block; where the centre fails, from the mean."""
+        """As far from `centre` in `direction` as passes, block by block; where the centre fails,
+        from the mean."""
         row = self.honest.copy()
         for block in self.blocks:
             if not np.any(direction[block]):
@@ -93,7 +95,8 @@ class Search:
             estimate,
             admission,
         )
-        # A step of the numerical gradient: a little of what noise leaves in the mean of all devices.
+        # A step of the numerical gradient: a little of what noise leaves in the mean of all
+        # devices.
         self._small = (
             0.2 * np.maximum(self._honest.std(axis=-2).mean(axis=0), 1.0) / estimate.devices**0.5
         )

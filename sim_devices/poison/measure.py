@@ -17,7 +17,8 @@ STARTS, ROUNDS = 3, 12
 
 @dataclass(frozen=True)
 class Cell:
-    """What `liars` of the devices achieve against one aggregation; without liars, what the aggregation costs."""
+    """What `liars` of the devices achieve against one aggregation; without liars, what the
+    aggregation costs."""
 
     aggregation: str
     liars: int
@@ -27,7 +28,8 @@ class Cell:
 
 
 class Measurement:
-    """The draws that all cells of a setting share: some for the liars to plan on, others to try it on."""
+    """The draws that all cells of a setting share: some for the liars to plan on, others to try it
+    on."""
 
     def __init__(self, setting: Setting, seed: int, plans: int, tries: int) -> None:
         self.setting, self._seed = setting, seed

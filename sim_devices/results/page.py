@@ -1,4 +1,5 @@
-"""The result of a run as one self-contained HTML page: no script, no network, a drawing that stays sharp."""
+"""The result of a run as one self-contained HTML page: no script, no network, a drawing that stays
+sharp."""
 
 from __future__ import annotations
 

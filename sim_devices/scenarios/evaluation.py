@@ -1,4 +1,5 @@
-"""How good a subspace is for people who took no part, and what one would get without the federation."""
+"""How good a subspace is for people who took no part, and what one would get without the
+federation."""
 
 from __future__ import annotations
 
@@ -37,14 +38,16 @@ def projected(
 
 
 def accuracy(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -> float:
-    """Share of records that the subspace's own classifier names rightly, every record counting the same."""
+    """Share of records that the subspace's own classifier names rightly, every record counting the
+    same."""
     projector, chosen = Projector(task, subspace), columns(task, subspace)
     right = [np.array(projector.classify(stream.X[:, chosen])[0]) == stream.y for stream in streams]
     return float(np.mean(np.concatenate(right)))
 
 
 def without_network(task: Task, streams: Sequence[DeviceStream], seed: int = 0) -> Subspace:
-    """The same two stages, computed in one place: for controls, and to check what came over the network."""
+    """The same two stages, computed in one place: for controls, and to check what came over the
+    network."""
     n = task.report.records or min(len(stream) for stream in streams)
     stage = first_stage(task)
     totals = _merged(task, streams, n, tuple(range(task.p)), seed)
@@ -88,7 +91,8 @@ def controls(
     volunteer: DeviceStream | None,
     unseen: Sequence[DeviceStream],
 ) -> dict[str, float]:
-    """Accuracies that put a result into perspective: by guessing, from the volunteer alone, and without noise."""
+    """Accuracies that put a result into perspective: by guessing, from the volunteer alone, and
+    without noise."""
     labels, counts = np.unique(np.concatenate([stream.y for stream in devices]), return_counts=True)
     commonest = labels[counts.argmax()]
     found = {

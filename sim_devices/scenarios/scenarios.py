@@ -17,8 +17,9 @@ from sim_devices.datasets import watch as watch_data
 from sim_devices.datasets.population import DataError, DeviceStream, Population, with_columns
 from sim_devices.scenarios.tasks import Geometry, volunteer_centre, with_volunteer
 
-# Features from a volunteer's records. Taken after a look at 4, 6, 8 and 12 on HAPT, unseen people included: means are
-# the same to 0.002, but with 6 the worst of ten runs was .9678 (docs/simulator.md).
+# Features from a volunteer's records. Taken after a look at 4, 6, 8 and 12 on HAPT, unseen people
+# included: means are the same to 0.002, but with 6 the worst of ten runs was .9678
+# (docs/simulator.md).
 CHOSEN = 8
 
 
@@ -42,12 +43,13 @@ def activities(
 ) -> Scenario:
     """People with a phone at the waist, features scaled to about [-1, 1].
 
-    chosen: so many features are taken from the volunteer's public records, as by `fsir-aggregator task new --keep`. If
-    0, a first report screens all of them, and four are kept per direction.
+    chosen: so many features are taken from the volunteer's public records, as by `fsir-aggregator
+    task new --keep`. If 0, a first report screens all of them, and four are kept per direction.
 
-    `norm` clips records around the volunteer's centre to somewhat less than their usual length: noise is proportional
-    to it, and a shortened record still points the right way. Around zero records are about 20 long: a centre pays.
-    These constants were chosen on UCI HAR (docs/estimate.md) and serve the other sets of the kind unchanged.
+    `norm` clips records around the volunteer's centre to somewhat less than their usual length:
+    noise is proportional to it, and a shortened record still points the right way. Around zero
+    records are about 20 long: a centre pays. These constants were chosen on UCI HAR
+    (docs/estimate.md) and serve the other sets of the kind unchanged.
     """
     if chosen:
         return _from_public_sample(population, volunteer, chosen)
@@ -73,7 +75,8 @@ def activities(
 
 
 def _from_public_sample(population: Population, volunteer: str | None, chosen: int) -> Scenario:
-    """One report, about features that tell the volunteer's classes apart: what `fsir-aggregator task new` writes."""
+    """One report, about features that tell the volunteer's classes apart: what `fsir-aggregator
+    task new` writes."""
     if volunteer is None:
         raise DataError(
             f"--choose {chosen}: features are chosen from a volunteer's records; name one with --volunteer"

@@ -1,7 +1,8 @@
 """The task that a simulated federation works on, from public knowledge only.
 
-Centre and scale of the features are either fixed constants of the data set (physics, the calendar, the authors' own
-scaling) or come from one volunteer, who is then not a device. Nothing here looks at the data of a device.
+Centre and scale of the features are either fixed constants of the data set (physics, the calendar,
+the authors' own scaling) or come from one volunteer, who is then not a device. Nothing here looks
+at the data of a device.
 """
 
 from __future__ import annotations
@@ -31,7 +32,8 @@ class Setting:
 
 @dataclass(frozen=True)
 class Geometry:
-    """Public constants of one data set: standardisation, clips, and how many features are screened for."""
+    """Public constants of one data set: standardisation, clips, and how many features are screened
+    for."""
 
     centre: NDArray[np.float64]
     scale: NDArray[np.float64]
@@ -90,7 +92,8 @@ def build(population: Population, geometry: Geometry, setting: Setting) -> Task:
 
 
 def with_volunteer(population: Population, name: str) -> tuple[Population, DeviceStream]:
-    """The population without one of its devices, and that person's records, which become public knowledge."""
+    """The population without one of its devices, and that person's records, which become public
+    knowledge."""
     for stream in population.devices:
         if stream.device == name:
             rest = tuple(other for other in population.devices if other.device != name)
@@ -102,7 +105,8 @@ def with_volunteer(population: Population, name: str) -> tuple[Population, Devic
 
 
 def volunteer_centre(volunteer: DeviceStream) -> NDArray[np.float64]:
-    """The mean of the volunteer's classes, each counting the same, so that it does not depend on the person's day."""
+    """The mean of the volunteer's classes, each counting the same, so that it does not depend on
+    the person's day."""
     labels = sorted(set(volunteer.y.tolist()))
     centre: NDArray[np.float64] = np.mean(
         [volunteer.X[volunteer.y == label].mean(axis=0) for label in labels], axis=0

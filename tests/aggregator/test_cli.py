@@ -15,12 +15,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import tomli_w
 
 from aggregator.cli import main
 from aggregator.core import Aggregator
 from aggregator.store.sqlite import SqliteStore
 from fsir.contract import load_task
-from fsir.toml import to_toml
 from tests.aggregator.daemons import Devices, wait_for
 from tests.aggregator.federations import make_task, report, screening_task, topic
 
@@ -136,10 +136,10 @@ def test_errors_name_the_value_and_the_remedy(
     serve = ["serve", "--store", store, "--broker"]
     assert "does not exist" in fails(capsys, *serve, "mqtt://localhost", "--task", "none.toml")
     file = tmp_path / "t.toml"
-    file.write_text(to_toml(TASK.table()))
+    file.write_text(tomli_w.dumps(TASK.table()))
     assert "mqtt://HOST" in fails(capsys, *serve, "localhost:1883", "--task", str(file))
     changed = tmp_path / "changed.toml"
-    changed.write_text(to_toml(make_task(p=3, records=61).table()))
+    changed.write_text(tomli_w.dumps(make_task(p=3, records=61).table()))
     assert "give it epoch 2" in fails(capsys, *serve, "mqtt://localhost", "--task", str(changed))
 
 
@@ -155,7 +155,7 @@ def test_every_command_explains_itself(capsys: pytest.CaptureFixture[str], comma
 
 @pytest.mark.broker
 def test_serve_as_people_start_it(mosquitto_url: str, tmp_path: Path) -> None:
-    (tmp_path / "t.toml").write_text(to_toml(TASK.table()))
+    (tmp_path / "t.toml").write_text(tomli_w.dumps(TASK.table()))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         page = f"127.0.0.1:{probe.getsockname()[1]}"
@@ -298,12 +298,12 @@ def test_the_sample_may_choose_the_features_and_needs_a_response(
 def test_check_shows_that_more_devices_and_more_signal_help(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
-    (tmp_path / "t.toml").write_text(to_toml(TASK.table()))
+    (tmp_path / "t.toml").write_text(tomli_w.dumps(TASK.table()))
     check = ["task", "check", str(tmp_path / "t.toml"), "--json", "--devices", "10,1000"]
     weak, strong = (json.loads(run(capsys, *check, "--signal", s)) for s in ("0.1", "0.6"))
     assert weak["expected_error"]["10"] > weak["expected_error"]["1000"]
     assert weak["expected_error"]["10"] > strong["expected_error"]["10"]
-    (tmp_path / "t.toml").write_text(to_toml(TASK.table() | {"aggregation": "trimmed"}))
+    (tmp_path / "t.toml").write_text(tomli_w.dumps(TASK.table() | {"aggregation": "trimmed"}))
     trimmed = json.loads(run(capsys, *check, "--signal", "0.1"))
     assert (
         1.02 < trimmed["expected_error"]["1000"] / weak["expected_error"]["1000"] < 1.25
@@ -327,7 +327,7 @@ def test_task_errors_name_the_value_and_the_remedy(
         capsys, *new[:-1], "--response", "label", "--sample", str(_one(sample))
     )
     assert "does not exist" in fails(capsys, "task", "check", "none.toml")
-    sample.with_name("t.toml").write_text(to_toml(TASK.table()))
+    sample.with_name("t.toml").write_text(tomli_w.dumps(TASK.table()))
     check = ["task", "check", str(sample.with_name("t.toml"))]
     assert "whole numbers of devices" in fails(capsys, *check, "--devices", "ten")
     assert "between 0 and 1" in fails(capsys, *check, "--signal", "2")

@@ -23,7 +23,7 @@ from fsir.task.task import Task
 from fsir.wire import messages
 from fsir.wire.decode import decode
 from fsir.wire.messages import Subspace
-from sim_devices.network.broker import Broker, find_mosquitto
+from sim_devices.network.broker import LocalBroker, find_mosquitto
 from tests.aggregator.daemons import Devices, Serving, plain_mosquitto, start_doomed, wait_for
 from tests.aggregator.federations import make_task, report
 
@@ -184,7 +184,7 @@ def test_an_exception_on_one_message_does_not_end_the_intake(
 
 @pytest.mark.broker
 def test_a_broker_that_dies_is_found_again_and_told_everything(
-    mosquitto: Broker, tmp_path: Path
+    mosquitto: LocalBroker, tmp_path: Path
 ) -> None:
     sent = reports(20)
     with Serving(mosquitto.url, tmp_path / "s.db", TASK) as serving:

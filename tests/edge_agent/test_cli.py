@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
+import tomli_w
 
 from edge_agent.cli import main
 from edge_agent.consent.policy import Policy
 from edge_agent.state.state import State
-from fsir.toml import to_toml
 from tests.edge_agent.world import DEVICE, active, data, receipt, simulated, subspace
 from tests.fsir.tasks import screened, task
 
@@ -21,7 +21,7 @@ def files(tmp_path):
     """A task file and a policy file."""
 
     def write(of, policy=""):
-        (tmp_path / "task.toml").write_text(to_toml(of.table()))
+        (tmp_path / "task.toml").write_text(tomli_w.dumps(of.table()))
         (tmp_path / "agent.toml").write_text(policy)
         return ["--task", str(tmp_path / "task.toml"), "--policy", str(tmp_path / "agent.toml")]
 

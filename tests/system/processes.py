@@ -7,13 +7,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import tomli_w
 from paho.mqtt.client import MQTTMessage
 
 from edge_agent.ending import DONE, REFUSED
 from edge_agent.mqtt.connection import Connection
 from fsir.errors import MessageError
 from fsir.net.broker import Broker
-from fsir.toml import to_toml
 from fsir.wire.decode import decode
 from fsir.wire.messages import Report, topic
 from tests.system.books import Account, audit
@@ -39,7 +39,7 @@ class Processes:
         self.options: list[str] = []
         self.tasks = [directory / f"{task.name}.toml" for task in self.federations]
         for path, task in zip(self.tasks, self.federations, strict=True):
-            path.write_text(to_toml(task.task().table()))
+            path.write_text(tomli_w.dumps(task.task().table()))
         for k, name in enumerate(federation.names()):
             never = f'never_share = ["{SECRET}"]' if name == shy else ""
             (directory / f"{name}.toml").write_text(

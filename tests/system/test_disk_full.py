@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import tomli_w
 
 from edge_agent.state.state import State
-from fsir.toml import to_toml
 from tests.system.brokers import Mosquitto
 from tests.system.forkserver import Child
 from tests.system.one_hot import Federation
@@ -61,7 +61,7 @@ def books(directory: Path) -> State:
 
 def test_a_device_with_a_full_disk_says_so_spends_nothing_and_goes_on(tmp_path, forkserver):
     federation = Federation(1, 60, 60)
-    (tmp_path / "task.toml").write_text(to_toml(federation.task().table()))
+    (tmp_path / "task.toml").write_text(tomli_w.dumps(federation.task().table()))
     with Mosquitto("debian") as broker:
         broker.start("mosquitto")
         server = forkserver.start(

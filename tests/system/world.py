@@ -7,12 +7,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import tomli_w
 from paho.mqtt.client import MQTTMessage
 
 from edge_agent.agent import Phase
 from edge_agent.mqtt.connection import Connection
 from fsir.net.broker import Broker
-from fsir.toml import to_toml
 from fsir.wire.messages import topic
 from tests.system.books import Account, audit, counted
 from tests.system.brokers import Mosquitto
@@ -59,7 +59,7 @@ class World(Workers):
             Proxy(self.broker.port, random.Random(f"{seed}-{side}")) for side in ("near", "far")
         )
         for task in setup.federations:
-            (directory / f"{task.name}.toml").write_text(to_toml(task.task().table()))
+            (directory / f"{task.name}.toml").write_text(tomli_w.dumps(task.task().table()))
         tasks = [str(directory / f"{task.name}.toml") for task in setup.federations]
         super().__init__(
             server, directory, setup.workers, task=tasks, url=self.far.url, broken=setup.broken,

@@ -40,7 +40,8 @@ def limit(mu: float) -> Vector:
 
 
 def limit_area(mu: float) -> float:
-    """The largest mean area of any attack: `Phi(mu / 2)`, because a member and a stranger can change places."""
+    """The largest mean area of any attack: `Phi(mu / 2)`, because a member and a stranger can
+    change places."""
     return float(ndtr(mu / 2.0))
 
 

@@ -1,7 +1,8 @@
 """The tracing attack: was this record among those that a device has learned from?
 
-The paper's attack takes the inner product of the record with the published direction. The sharper one here looks at
-everything that was sent: each number is weighed by its noise, and what any other record would have done is subtracted.
+The paper's attack takes the inner product of the record with the published direction. The sharper
+one here looks at everything that was sent: each number is weighed by its noise, and what any other
+record would have done is subtracted.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def sent_direction(task: Task, messages: Sequence[bytes]) -> Vector:
 
 
 def against_means(X: Rows, slices: Labels, members: NDArray[np.bool_], H: int) -> Vector:
-    """Scores against exact slice means: `<x - c, sum of (x_i - c) over the members of its slice>`, c the mean of all
-    candidates of the slice, which the attacker is assumed to know."""
+    """Scores against exact slice means: `<x - c, sum of (x_i - c) over the members of its slice>`,
+    c the mean of all candidates of the slice, which the attacker is assumed to know."""
     found = np.zeros(len(X))
     for h in range(H):
         rows = slices == h
@@ -58,8 +59,9 @@ def against_means(X: Rows, slices: Labels, members: NDArray[np.bool_], H: int) -
 def against_reports(task: Task, messages: Sequence[bytes], X: Rows, slices: Labels) -> Vector:
     """Scores against everything that was sent, by a matched filter.
 
-    A record adds `f(x)` to the exact sums. The score is `<f(x), (sent - n mean f) / sd^2>`, with the mean over all
-    candidates: up to a constant the log-likelihood ratio, for Gaussian noise far above what one record adds.
+    A record adds `f(x)` to the exact sums. The score is `<f(x), (sent - n mean f) / sd^2>`, with
+    the mean over all candidates: up to a constant the log-likelihood ratio, for Gaussian noise far
+    above what one record adds.
     """
     total = np.zeros(len(X))
     for report in reports_of(messages):

@@ -1,8 +1,9 @@
 """Bounds in closed form: no sampling, no confidence.
 
-Equal noise, different means: the privacy curve of a shifted Gaussian is known, and the bound is the truth. Different
-noise: events about one direction `u`, `sum_h (u . (Y_h - m_h))^2 > t`, have chi-square probabilities under both laws;
-whatever probability an event has, `epsilon >= log((P - delta) / Q)`.
+Equal noise, different means: the privacy curve of a shifted Gaussian is known, and the bound is the
+truth. Different noise: events about one direction `u`, `sum_h (u . (Y_h - m_h))^2 > t`, have
+chi-square probabilities under both laws; whatever probability an event has, `epsilon >= log((P -
+delta) / Q)`.
 """
 
 from __future__ import annotations
@@ -96,9 +97,11 @@ def _tail_event(
 
 
 def log_chi_square_tail(degrees: int, x: Vector) -> Vector:
-    """`log P(chi^2 > x)` without underflow, from the finite sum for the regularised upper gamma function.
+    """`log P(chi^2 > x)` without underflow, from the finite sum for the regularised upper gamma
+    function.
 
-    `Q(a + 1, y) = Q(a, y) + y^a e^-y / Gamma(a + 1)`, from `Q(1, y) = e^-y` or `Q(1/2, y) = 2 Phi(-sqrt(2y))`.
+    `Q(a + 1, y) = Q(a, y) + y^a e^-y / Gamma(a + 1)`, from `Q(1, y) = e^-y` or `Q(1/2, y) = 2
+    Phi(-sqrt(2y))`.
     """
     y = np.asarray(x, dtype=np.float64) / 2.0
     a = 1.0 if degrees % 2 == 0 else 0.5

@@ -1,8 +1,9 @@
 """Bounds from samples of the exact log-density ratio.
 
-For `L = log p(Y)/q(Y)` with Y drawn from P, `delta(epsilon) = E max(0, 1 - e^(epsilon - L))`. Each value lies in
-[0, 1]; flipping a coin with that probability keeps the mean, and the count of heads has Clopper and Pearson's exact
-bound. Epsilons to try come from a pilot sample, the bound from a fresh one.
+For `L = log p(Y)/q(Y)` with Y drawn from P, `delta(epsilon) = E max(0, 1 - e^(epsilon - L))`. Each
+value lies in [0, 1]; flipping a coin with that probability keeps the mean, and the count of heads
+has Clopper and Pearson's exact bound. Epsilons to try come from a pilot sample, the bound from a
+fresh one.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ def bound(
     rng: np.random.Generator,
 ) -> Bound:
     """A lower bound at 99.9% from `samples` draws of each law."""
-    # Two directions, and for each of them the tries and the claimed epsilon share the risk of being wrong.
+    # Two directions, and for each of them the tries and the claimed epsilon share the risk of being
+    # wrong.
     confidence = 1.0 - (1.0 - CONFIDENCE) / (2 * (len(_TRIES) + 1))
     found = Bound(0.0, 0.0, CONFIDENCE, _method(samples))
     for P, Q in ((first, second), (second, first)):

@@ -1,6 +1,8 @@
-"""The shipped path: from the records of a device to the bytes that it publishes, through the real agent.
+"""The shipped path: from the records of a device to the bytes that it publishes, through the real
+agent.
 
-Beside it stand agents with one thing broken each. They exist so that the audit can show that it would find out.
+Beside it stand agents with one thing broken each. They exist so that the audit can show that it
+would find out.
 """
 
 from __future__ import annotations
@@ -38,12 +40,14 @@ def source_of(seed: int | None) -> Source:
 
 
 def through_agent(task: Task, source: Source = SystemNoise, replay: bool = False) -> Path:
-    """What an agent publishes for this task: each different message once. `replay` feeds it its records again."""
+    """What an agent publishes for this task: each different message once. `replay` feeds it its
+    records again."""
     policy = Policy(
         epsilon=task.privacy.epsilon, delta=task.privacy.delta, unproven=(task.privacy.mechanism,)
     )
     contract = task.encode()
-    # The audit asks what the bytes tell, so every agent gets the same active set, as a hostile server might send it.
+    # The audit asks what the bytes tell, so every agent gets the same active set, as a hostile
+    # server might send it.
     limit = 0 if task.screening is None else task.screening.limit
     active = encode(Active(task.digest, task.features.names[:limit], 1)) if limit else b""
 
@@ -77,7 +81,7 @@ def _sent(agent: Agent) -> list[bytes]:
     return [message.payload for now in _RETRIES for message in agent.outgoing(now)]
 
 
-# --- Broken on purpose. ---------------------------------------------------------------------------------------------
+# --- Broken on purpose. ---------------------------------------------------------------------------
 
 
 class HalvedNoise(Noise):
@@ -124,7 +128,8 @@ def renoised(task: Task, source: Source = SystemNoise, times: int = 2) -> Path:
 
 
 def unweighted(task: Task, source: Source = SystemNoise) -> Path:
-    """An agent that takes the same records for fresh ones: both stages spend the whole budget on them."""
+    """An agent that takes the same records for fresh ones: both stages spend the whole budget on
+    them."""
     return through_agent(task, source, replay=True)
 
 

@@ -1,10 +1,11 @@
 """Arrival delays of eleven carriers: how far private directions are from the one without privacy.
 
-Three designs. `paper`: its seven variables with a public centre and scale, and the clip of the tables. `uncorrelated`:
-features from the flights of the five carriers that take no part, and the same clip. `rehearsed`: the clip from those
-flights, too (see `rehearsal`). The map to the paper's variables is linear, public and invertible, so all describe the
-same directions; but time in the air and distance are nearly collinear, and their difference, which matters, drowns in
-the noise on their covariance.
+Three designs. `paper`: its seven variables with a public centre and scale, and the clip of the
+tables. `uncorrelated`: features from the flights of the five carriers that take no part, and the
+same clip. `rehearsed`: the clip from those flights, too (see `rehearsal`). The map to the paper's
+variables is linear, public and invertible, so all describe the same directions; but time in the air
+and distance are nearly collinear, and their difference, which matters, drowns in the noise on their
+covariance.
 
 All angles are between directions in the paper's variables, standardised by the public scale.
 """
@@ -123,14 +124,16 @@ class Carriers:
         return np.asarray(self._design.A.T @ beta)
 
     def _gaussian(self, seed: int) -> Array:
-        """Through the product itself: reports, their sum, the estimate. All of it costs (epsilon, delta) once."""
+        """Through the product itself: reports, their sum, the estimate. All of it costs (epsilon,
+        delta) once."""
         totals = Totals(first_stage(self._task))
         for k, moments in enumerate(self._moments):
             totals.add(release(moments, SeededNoise(seed, "flights", str(k))))
         return estimate(self._task, totals).basis
 
     def _paper(self, mechanism: str, seed: int) -> Array:
-        """The paper as stated: epsilon and delta for the slice means, and once more for the covariance."""
+        """The paper as stated: epsilon and delta for the slice means, and once more for the
+        covariance."""
         rng = np.random.default_rng([seed, MECHANISMS.index(mechanism)])
         M, Sigma, total = np.zeros(()), np.zeros(()), 0
         for one in self._statistics:

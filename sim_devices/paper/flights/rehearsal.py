@@ -1,10 +1,12 @@
-"""Features and clip of a task from a public sample, by a rehearsal: no private record is looked at, nothing is tuned.
+"""Features and clip of a task from a public sample, by a rehearsal: no private record is looked at,
+nothing is tuned.
 
-A public sample comes from people who take no part, so that all of it may be used. Its covariance tells which features
-go together: in uncorrelated ones no direction drowns in the noise on the covariance. Then the federation is rehearsed
-with the sample in the place of its records, the noise and the estimate being the real ones, for each clip of a fixed
-grid: a small clip turns the direction where records have long tails, a large one brings noise. The clip whose
-direction comes closest to that of the sample itself is taken.
+A public sample comes from people who take no part, so that all of it may be used. Its covariance
+tells which features go together: in uncorrelated ones no direction drowns in the noise on the
+covariance. Then the federation is rehearsed with the sample in the place of its records, the noise
+and the estimate being the real ones, for each clip of a fixed grid: a small clip turns the
+direction where records have long tails, a large one brings noise. The clip whose direction comes
+closest to that of the sample itself is taken.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from sim_devices.paper.merged_release import ExactMoments, noiseless_basis, rele
 
 Array = NDArray[np.float64]
 DRAWS = 20
-# In units of sqrt(p), the usual length of a record of uncorrelated features: from half of it to eight times.
+# In units of sqrt(p), the usual length of a record of uncorrelated features: from half of it to
+# eight times.
 CLIPS: tuple[float, ...] = tuple(2.0 ** (k / 2) for k in range(-2, 7))
 SMALLEST = 1e-6  # of the largest eigenvalue: what varies less is a constant
 
@@ -51,7 +54,8 @@ class Fleet:
 
 
 def uncorrelated(X: Array) -> tuple[Array, Array]:
-    """`A` and centre of features that are uncorrelated in the sample, each as close to the original as can be."""
+    """`A` and centre of features that are uncorrelated in the sample, each as close to the original
+    as can be."""
     values, vectors = np.linalg.eigh(np.cov(X.T))
     values = np.maximum(values, SMALLEST * values[-1])
     A = (vectors / np.sqrt(values)) @ vectors.T
@@ -65,7 +69,8 @@ def exact_direction(X: Array, slices: NDArray[np.integer], count: int) -> Array:
 
 
 def rehearse(task: Task, X: Array, y: Array, fleet: Fleet) -> float:
-    """Median angle between the sample's own direction and what a federation of such records would find.
+    """Median angle between the sample's own direction and what a federation of such records would
+    find.
 
     The features of the task have centre 0 and scale 1.
     """

@@ -1,4 +1,5 @@
-"""The errata of the paper that a number can show (docs/privacy.md); E3, E7, E8 and E9 are in the verdicts."""
+"""The errata of the paper that a number can show (docs/privacy.md); E3, E7, E8 and E9 are in the
+verdicts."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ def test_e2_eigengaps_are_not_negative():
 
 
 def test_e4_the_noise_of_vgm_is_the_signal():
-    """Model III, n = 5000: the noise alone, without the data, estimates the subspace as well as the release."""
+    """Model III, n = 5000: the noise alone, without the data, estimates the subspace as well as the
+    release."""
     rng, n, p, R, d = np.random.default_rng(0), 5000, 10, 3.0, 2
     cuts = np.array(models.cut_points("III", p, "low"))
     losses = []
@@ -68,7 +70,8 @@ def test_e6_the_covariance_lemma_wastes_a_factor_that_grows_with_p():
 
 
 def test_e10_cut_points_from_the_data_relabel_other_records():
-    """The lowest response becomes the highest: every local quantile moves, and each slice hands on its first record."""
+    """The lowest response becomes the highest: every local quantile moves, and each slice hands on
+    its first record."""
     n, slices, R, p = 800, 8, 1.0, 4
     X = np.zeros((n, p))
     X[:: n // slices] = R * (-1.0) ** np.arange(slices)[:, None]
@@ -82,7 +85,8 @@ def test_e10_cut_points_from_the_data_relabel_other_records():
 
 
 def test_e11_records_that_share_an_instant_are_one_unit():
-    """Two overlapping windows change together: as two records of a task that protects one at a time, this is found."""
+    """Two overlapping windows change together: as two records of a task that protects one at a
+    time, this is found."""
     n, p, R = 100, 4, 1.0
     X = np.zeros((n, p))
     X[:2] = R

@@ -1,4 +1,5 @@
-"""Continuous recordings become one stream of records per person, and what is left out is counted."""
+"""Continuous recordings become one stream of records per person, and what is left out is
+counted."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ def test_labels_come_from_the_samples_of_the_window(tmp_path):
     assert [stream.device for stream in population.unseen] == ["subject-02"]
     stream = population.devices[0]
     assert set(stream.y) == {"SITTING", "WALKING"}
-    # Of each of the two recordings: sitting is samples 500 to 1499, which hold the windows 8 to 21; walking is 1600 to
-    # 2999, with the windows 25 to 44.
+    # Of each of the two recordings: sitting is samples 500 to 1499, which hold the windows 8 to 21;
+    # walking is 1600 to 2999, with the windows 25 to 44.
     assert [(stream.y == "SITTING").sum(), (stream.y == "WALKING").sum()] == [2 * 14, 2 * 20]
     deviation = stream.X[:, FEATURE_NAMES.index("tBodyAcc-std()-X")]
     assert deviation[stream.y == "WALKING"].min() > deviation[stream.y == "SITTING"].max() + 0.5
@@ -89,7 +90,8 @@ def test_three_levels_of_unseen_people_at_epsilon_1_whoever_volunteers(people, v
 @pytest.mark.data
 @pytest.mark.timeout(900)
 def test_every_volunteer(people):
-    """The table of docs/simulator.md: each of the 21 people once as the volunteer, three seeds of the noise."""
+    """The table of docs/simulator.md: each of the 21 people once as the volunteer, three seeds of
+    the noise."""
     for population, dimension in ((with_levels(people), 2), (people, None)):
         for chosen in (scenarios.CHOSEN, 0):
             for delta in (None, 1e-6):

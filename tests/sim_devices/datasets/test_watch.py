@@ -33,7 +33,8 @@ def test_ten_people_seven_exercises(population):
 
 
 def test_exercises_of_unseen_people_can_be_told_from_the_features(population):
-    """Nearest class centre in public units: far above the chance of 1/7, so that the labels belong to the windows."""
+    """Nearest class centre in public units: far above the chance of 1/7, so that the labels belong
+    to the windows."""
 
     def pooled(streams):
         X = (np.vstack([stream.X for stream in streams]) - CENTRE) / SCALE

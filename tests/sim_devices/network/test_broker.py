@@ -1,4 +1,5 @@
-"""A broker that federations can rely on: what is sent arrives once, at those who asked, and nothing is left behind."""
+"""A broker that federations can rely on: what is sent arrives once, at those who asked, and nothing
+is left behind."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ import paho.mqtt.client as mqtt
 import pytest
 
 from sim_devices.network import broker as module
-from sim_devices.network.broker import Broker, BrokerError
+from sim_devices.network.broker import BrokerError, LocalBroker
 
 PATIENCE = 20.0  # seconds; only reached when something is wrong
 
@@ -35,7 +36,8 @@ class Listener:
             assert subscribed.wait(PATIENCE)
 
     def come_back(self) -> None:
-        # A new client object each time: paho's loop_start leaks its socket pair if it is called twice on one.
+        # A new client object each time: paho's loop_start leaks its socket pair if it is called
+        # twice on one.
         session = {"clean_session": False} if self.protocol == mqtt.MQTTv311 else {}
         protocol = mqtt.MQTTProtocolVersion(self.protocol)
         self.client = mqtt.Client(
@@ -188,7 +190,7 @@ def test_mosquitto_drops_nothing_of_a_long_queue(mosquitto_url):
 
 
 def test_nothing_is_left_behind():
-    with Broker() as broker:
+    with LocalBroker() as broker:
         broker.start("embedded")
         pid, directory = broker.pid, broker._directory
     assert broker.pid is None
@@ -202,22 +204,22 @@ def test_nothing_is_left_behind():
 
 def test_auto_takes_the_embedded_one_where_there_is_no_mosquitto(monkeypatch):
     monkeypatch.setattr(module, "find_mosquitto", lambda: None)
-    with Broker() as broker:
+    with LocalBroker() as broker:
         broker.start("auto")
         assert broker.kind == "embedded"
-    with Broker() as broker, pytest.raises(BrokerError, match="install it"):
+    with LocalBroker() as broker, pytest.raises(BrokerError, match="install it"):
         broker.start("mosquitto")
 
 
 @pytest.mark.broker
 def test_a_broker_that_cannot_start_says_why(monkeypatch, mosquitto_url):
     monkeypatch.setattr(module, "MOSQUITTO_CONFIG", "no_such_option 1\n")
-    with Broker() as broker, pytest.raises(BrokerError, match="no_such_option"):
+    with LocalBroker() as broker, pytest.raises(BrokerError, match="no_such_option"):
         broker.start("mosquitto")
 
 
 def test_a_url_is_taken_as_it_is_and_a_wrong_one_refused():
-    with Broker() as broker:
+    with LocalBroker() as broker:
         assert broker.start("mqtt://broker.example:1884") == "mqtt://broker.example:1884"
         assert broker.pid is None
         with pytest.raises(BrokerError, match="already in use"):
@@ -225,5 +227,5 @@ def test_a_url_is_taken_as_it_is_and_a_wrong_one_refused():
         with pytest.raises(BrokerError, match="started here"):
             broker.restart()
     for wrong in ("http://broker.example", "mqtt://", "rabbit"):
-        with Broker() as broker, pytest.raises(BrokerError, match="broker"):
+        with LocalBroker() as broker, pytest.raises(BrokerError, match="broker"):
             broker.start(wrong)

@@ -61,7 +61,8 @@ def real_totals(devices: list[Moments], seed: int) -> Totals:
 
 @pytest.mark.parametrize("way", ["devices", "at once"])
 def test_every_block_has_the_same_known_distribution(devices, way):
-    """Both the real reports and the fast draw are Gaussian around the exact sums, with the variance of the plan."""
+    """Both the real reports and the fast draw are Gaussian around the exact sums, with the variance
+    of the plan."""
     m, rng = exact(devices), np.random.default_rng(1)
     drawn = [
         real_totals(devices, seed)
@@ -95,7 +96,8 @@ def test_the_basis_is_the_one_that_the_product_emits(devices):
 
 
 def test_an_experiment_accumulates_what_devices_accumulate():
-    """The moments of a replication are those of the product's accumulators on the same records, bit for bit."""
+    """The moments of a replication are those of the product's accumulators on the same records, bit
+    for bit."""
     cell = Cell("low", "IV", 1.0, 10, 300, 3)
     run = Replication(0, 7, [cell], Setup(("gaussian",)))
     found: PerClient = run._clipped[cell.n]
