@@ -42,7 +42,8 @@ BARS = {
 def run(rounds: int = ROUNDS, records: int = RECORDS) -> dict[str, float]:
     """All figures."""
     with tempfile.TemporaryDirectory() as name, LocalBroker() as broker:
-        url, folder = broker.start("mosquitto"), Path(name)
+        url = broker.start("mosquitto")
+        folder = Path(name)
         figures = _start_and_memory(url, folder, rounds)
         figures["growth over a million records (MB)"] = _growth(url, folder, records)
     return figures
@@ -57,7 +58,10 @@ def _environment(folder: Path) -> dict[str, str]:
 def _start_and_memory(url: str, folder: Path, rounds: int) -> dict[str, float]:
     task = _task("har", 561, 300, {"final_norm_factor": 0.55, "keep": 3, "limit": 9})
     _write(folder / "har.jsonl", task, 1000)
-    bare, first, bare_kb, agent_kb = [], [], [], []
+    bare = []
+    first = []
+    bare_kb = []
+    agent_kb = []
     with TinyAggregator(url, task, active=task.features.names[:9]):
         subprocess.run(BARE, check=True, env=_environment(folder))
         _agent(url, task, f"jsonl:{folder / 'har.jsonl'}", folder, "compiles")
@@ -82,9 +86,9 @@ def _start_and_memory(url: str, folder: Path, rounds: int) -> dict[str, float]:
 
 
 def _bare_peak(folder: Path) -> int:
-    code = (
-        BARE[2]
-        + "; print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
+    code = BARE[2] + (
+        "; print(next(line for line in open('/proc/self/status') if "
+        "line.startswith('VmHWM')).split()[1])"
     )
     done = subprocess.run(
         [*BARE[:2], code], check=True, capture_output=True, text=True, env=_environment(folder)
@@ -96,7 +100,8 @@ def _agent(url: str, task: Task, source: str, folder: Path, device: str) -> tupl
     """Seconds from the start of `fsir-agent run` to its first record, and its largest resident
     set."""
     started = time.perf_counter()
-    seconds, peak = 0.0, 0
+    seconds = 0.0
+    peak = 0
     with _start(url, task, source, folder, device, stdout=subprocess.DEVNULL) as process:
         assert process.stderr is not None
         for line in process.stderr:

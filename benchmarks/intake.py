@@ -40,7 +40,8 @@ from sim_devices.network.broker import LocalBroker
 
 REPORTS = 10_000
 ROUNDS = 3
-FEW, MANY = 1_000, 50_000  # devices
+FEW = 1_000
+MANY = 50_000  # devices
 BARS = {
     "intake / bare subscriber, p = 10 final, MQTT 5": ">= 0.5",
     "intake / bare subscriber, p = 10 final, MQTT 3.1.1": ">= 0.5",
@@ -75,10 +76,11 @@ def _task(name: str, p: int, response: dict[str, Any], records: int, **more: Any
 
 def reports(task: Task, count: int, seed: int) -> list[tuple[str, bytes]]:
     """Topic and bytes of as many different reports; sums of 0 with honest noise, drawn fast."""
-    stage, rng = first_stage(task), np.random.default_rng(seed)
+    stage = first_stage(task)
+    rng = np.random.default_rng(seed)
     n = task.report.records or 0
     mean = {"sums": 0.0, "counts": n / task.slicing.count, "diagonal": n / 2, "off_diagonal": 0.0}
-    found = []
+    sent = []
     for i in range(count):
         blocks = tuple(
             np.rint(rng.normal(mean[block.name], block.sd, block.size) / block.worth).astype(
@@ -88,8 +90,8 @@ def reports(task: Task, count: int, seed: int) -> list[tuple[str, bytes]]:
         )
         device = f"device-{i:06d}"
         raw = messages.encode(messages.Report(task.digest, device, stage.name, n, blocks))
-        found.append((messages.topic(task.name, "report", device), raw))
-    return found
+        sent.append((messages.topic(task.name, "report", device), raw))
+    return sent
 
 
 # --- the two subscribers, each in a process of its own --------------------------------------------
@@ -195,7 +197,7 @@ def measure(
             client.disconnect()
             client.loop_stop()
         _fill(url, reports(task, count, seed=1))
-        found = {}
+        figures = {}
         for name in who:
             more = [str(task_file), str(Path(folder) / "store.db")] if name == "full" else []
             command = [
@@ -211,8 +213,8 @@ def measure(
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise RuntimeError(f"{name} failed:\n{done.stderr}")
-            found[name] = json.loads(done.stdout.splitlines()[-1])
-        return found
+            figures[name] = json.loads(done.stdout.splitlines()[-1])
+        return figures
 
 
 def _fill(url: str, all_reports: list[tuple[str, bytes]]) -> None:

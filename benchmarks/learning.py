@@ -22,7 +22,8 @@ from fsir.privacy.moments import Moments
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
 
-BATCH, SLICES = 64, 8
+BATCH = 64
+SLICES = 8
 BATCHES = {10: 400, 100: 200, 561: 32, 2000: 8}
 BARS = {"learning / bare products, p = 561": ">= 0.5", "learning / IncrementalPCA, p = 561": ">= 5"}
 
@@ -56,15 +57,19 @@ def seconds(*works: Callable[[], None], rounds: int = 5) -> list[float]:
 
 def measure(p: int) -> dict[str, float]:
     """The figures for p features."""
-    task, rng = task_of(p), np.random.default_rng(0)
+    task = task_of(p)
+    rng = np.random.default_rng(0)
     stage = first_stage(task)
     rows = BATCH * BATCHES[p]
-    X, h = rng.normal(size=(rows, p)), rng.integers(SLICES, size=rows)
-    one_hot, labels = np.eye(SLICES)[h], np.array(task.response.classes)[h]
+    X = rng.normal(size=(rows, p))
+    h = rng.integers(SLICES, size=rows)
+    one_hot = np.eye(SLICES)[h]
+    labels = np.array(task.response.classes)[h]
     batches = [slice(start, start + BATCH) for start in range(0, rows, BATCH)]
 
     def bare() -> None:
-        S, G = np.zeros((p, p)), np.zeros((p, SLICES))
+        S = np.zeros((p, p))
+        G = np.zeros((p, SLICES))
         for batch in batches:
             S += X[batch].T @ X[batch]
             G += X[batch].T @ one_hot[batch]

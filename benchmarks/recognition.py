@@ -81,10 +81,13 @@ class Person:
     def __init__(
         self, task: Task, subspace: Subspace, stream: DeviceStream, split: int = 0
     ) -> None:
-        rows, projector = stream.X[:, columns(task, subspace)], Projector(task, subspace)
+        rows = stream.X[:, columns(task, subspace)]
+        projector = Projector(task, subspace)
         self.z: list[tuple[float, ...]] = [tuple(row) for row in projector.project(rows).tolist()]
         self.federation, chances = projector.classify(rows)
-        self.chances, self.labels, self.split = chances.tolist(), stream.y.tolist(), split
+        self.chances = chances.tolist()
+        self.labels = stream.y.tolist()
+        self.split = split
 
     def records(self) -> Iterator[Told]:
         """All records in their order."""
@@ -93,7 +96,8 @@ class Person:
 
 def second_recording(activities: list[str]) -> int:
     """Where the second recording begins: both go through the postures first, then walk."""
-    at, walked = 0, False
+    at = 0
+    walked = False
     for activity, group in groupby(activities):
         if walked and not activity.startswith("WALKING"):
             return at
@@ -109,7 +113,8 @@ def classifiers(levels: bool) -> dict[str, float]:
     splits = [
         second_recording(stream.y.tolist()) for stream in hapt.hapt(folder, levels=False).unseen
     ]
-    population, found = scenario.population, Counter[str]()
+    population = scenario.population
+    correct = Counter[str]()
     count = len(SEEDS) * len(population.unseen)
     for seed in SEEDS:
         task = build(population, scenario.geometry, setting(levels))
@@ -117,15 +122,15 @@ def classifiers(levels: bool) -> dict[str, float]:
         for stream, split in zip(population.unseen, splits, strict=True):
             person = Person(task, subspace, stream, split)
             for name, make in models().items():
-                found[f"{name}, second recording"] += second(make(), person) / count
-            found.update(
+                correct[f"{name}, second recording"] += second(make(), person) / count
+            correct.update(
                 {
                     name: value / count
                     for name, value in prequential(person, population.classes).items()
                 }
             )
     kind = "levels" if levels else "six"
-    return {f"{kind}: {name}": value for name, value in found.items()}
+    return {f"{kind}: {name}": value for name, value in correct.items()}
 
 
 def setting(levels: bool) -> Setting:
@@ -193,7 +198,7 @@ def watches() -> dict[str, float]:
             ("turned by 180 degrees", HALF),
         )
     }
-    found: Counter[str] = Counter()
+    figures: Counter[str] = Counter()
     delays: dict[str, list[int | None]] = {}
     for seed in WATCHED:
         task = build(scenario.population, scenario.geometry, setting(True))
@@ -204,9 +209,9 @@ def watches() -> dict[str, float]:
         }
         for k, person in enumerate(people["as it was"]):
             still = list(person.records())
-            found["records without a change"] += REPEATS * len(still)
+            figures["records without a change"] += REPEATS * len(still)
             for what in alarms(task.response.classes, still * REPEATS):
-                found[f"false alarms by {what}"] += 1
+                figures[f"false alarms by {what}"] += 1
             for name in list(turned)[1:]:
                 changed = list(people[name][k].records())
                 key = f"{name}, {_verdict(still, changed)}"
@@ -218,19 +223,20 @@ def watches() -> dict[str, float]:
                     )
     for name, each in sorted(delays.items()):
         known = [delay for delay in each if delay is not None]
-        found[f"{name}: people"] = len(each)
-        found[f"{name}: alarms"] = len(known)
+        figures[f"{name}: people"] = len(each)
+        figures[f"{name}: alarms"] = len(known)
         if known:
-            found[f"{name}: median delay (records)"] = float(np.median(known))
-            found[f"{name}: 90% delay (records)"] = float(np.quantile(known, 0.9))
-    found.setdefault("false alarms by errors", 0)
-    found.setdefault("false alarms by distance", 0)
-    return dict(found)
+            figures[f"{name}: median delay (records)"] = float(np.median(known))
+            figures[f"{name}: 90% delay (records)"] = float(np.quantile(known, 0.9))
+    figures.setdefault("false alarms by errors", 0)
+    figures.setdefault("false alarms by distance", 0)
+    return dict(figures)
 
 
 def alarms(classes: tuple[str, ...], records: list[Told], since: int = 0) -> dict[str, int]:
     """When each watch warns for the first time since a record, without knowing of the other."""
-    recogniser, heard = Recogniser(classes), dict[str, int]()
+    recogniser = Recogniser(classes)
+    heard = dict[str, int]()
     for k, (z, federation, chance, label) in enumerate(records):
         answer = recogniser.answer(z, federation, chance)
         for what in (recogniser.watch(answer), recogniser.learn(answer, label)):
@@ -252,7 +258,7 @@ def _verdict(before: list[Told], after: list[Told]) -> str:
 
 def _streams(recordings: hapt.Recordings, turn: np.ndarray) -> list[DeviceStream]:
     turned = replace(recordings, acc=recordings.acc @ turn.T, gyro=recordings.gyro @ turn.T)
-    return [hapt._stream(turned, int(user), 0, Counter()) for user in np.unique(recordings.user)]
+    return [hapt.stream_of(turned, int(user), 0, Counter()) for user in np.unique(recordings.user)]
 
 
 def _levels(stream: DeviceStream) -> DeviceStream:

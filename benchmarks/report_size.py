@@ -55,15 +55,16 @@ def run() -> dict[str, float]:
     )
     stage = first_stage(task)
     values = sum(block.size for block in stage.blocks)
-    packed, messages = [], []
+    packed = []
+    messages = []
     for seed in range(REPORTS):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(1000, 10))
         moments = Moments(task, stage)
         moments.learn_many(X, 0.6 * X[:, 0] + 0.8 * rng.normal(size=1000))
         blocks = release(moments, SeededNoise(seed)).blocks
-        found = codec.pack(blocks)
-        packed.append(len(msgpack.packb([found.centres, found.k, found.unary, found.remainders])))
+        rice = codec.pack(blocks)
+        packed.append(len(msgpack.packb([rice.centres, rice.k, rice.unary, rice.remainders])))
         messages.append(len(encode(Report(task.digest, "device-0001", stage.name, 1000, blocks))))
     floor = sum(block.size * entropy(block) for block in stage.blocks) / 8
     return {

@@ -20,7 +20,8 @@ import tracemalloc
 import numpy as np
 
 SECONDS = 600
-BAR_FACTOR, BAR_MEMORY_MB = 200.0, 2.0
+BAR_FACTOR = 200.0
+BAR_MEMORY_MB = 2.0
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -29,7 +30,8 @@ def run() -> dict[str, float]:
     figures = _child("speed") | _child("memory")
     print(f"real-time factor {figures['real_time_factor']:.0f} (at least {BAR_FACTOR:.0f})")
     print(
-        f"memory beyond interpreter and numpy {figures['memory_mb']:.2f} MB (less than {BAR_MEMORY_MB} MB)"
+        f"memory beyond interpreter and numpy {figures['memory_mb']:.2f} MB (less than "
+        f"{BAR_MEMORY_MB} MB)"
     )
     return figures
 
@@ -49,7 +51,8 @@ def _stream() -> int:
     from edge_agent.signal.windows import Windower
 
     rng = np.random.default_rng(0)
-    windower, records = Windower(), 0
+    windower = Windower()
+    records = 0
     for second in range(SECONDS):
         times = 1.7e9 + second + (np.arange(50) + 0.5) / 50 + rng.uniform(-0.004, 0.004, 50)
         swing = np.sin(2 * np.pi * 1.9 * (times[:, None] - 1.7e9)) + rng.normal(0, 0.05, (50, 3))

@@ -1,7 +1,7 @@
 """One client of the library paho, driven without the library's own loop.
 
-That loop waits in `select`, which knows only descriptors below 1024, and a simulator holds thousands
-of connections in one process. Here nothing waits unless it is asked to.
+That loop waits in `select`, which knows only descriptors below 1024, and a simulator holds
+thousands of connections in one process. Here nothing waits but a good-bye, and that not for long.
 """
 
 from __future__ import annotations

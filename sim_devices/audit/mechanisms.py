@@ -13,8 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Integers, Matrix
 from fsir.contract import task_from_table
 from fsir.estimate.votes import ccmd_votes as paper_votes
 from fsir.privacy import accounting, plan
@@ -27,7 +27,7 @@ from sim_devices.audit.bounds.laws import Certain, Gaussian, Law
 from sim_devices.audit.pairs import AuditError, Pair, Records
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """What is claimed, and the public numbers that everything is derived from."""
 
@@ -46,15 +46,15 @@ class Claim:
         """The claim (epsilon, delta) for a mechanism that works with the public numbers of this
         pair."""
         return cls(
-            epsilon,
-            delta,
-            pair.n,
-            pair.p,
-            pair.slices,
-            pair.truncate,
-            pair.norm,
-            pair.dimension,
-            pair.threshold,
+            epsilon=epsilon,
+            delta=delta,
+            n=pair.n,
+            p=pair.p,
+            slices=pair.slices,
+            truncate=pair.truncate,
+            norm=pair.norm,
+            dimension=pair.dimension,
+            threshold=pair.threshold,
         )
 
     def task(self, mechanism: str, **screening: Any) -> Task:
@@ -85,15 +85,15 @@ class Tap(Noise):
     """Stands where the noise stands and writes down what it is asked to do."""
 
     def __init__(self) -> None:
-        self.values: list[NDArray[np.float64]] = []
-        self.sds: list[NDArray[np.float64]] = []
+        self.values: list[Matrix] = []
+        self.sds: list[Matrix] = []
 
     def _bytes(self, count: int) -> bytes:
         raise AuditError(
             f"{count} bytes asked for: this mechanism draws noise that the tap cannot describe"
         )
 
-    def perturb(self, values: NDArray[np.float64], sd: float, step: int) -> NDArray[np.int64]:
+    def perturb(self, values: Matrix, sd: float, step: int) -> Integers:
         """Write down the exact integers and the sd of their noise."""
         self.values.append(values.astype(np.float64))
         self.sds.append(np.full(values.size, sd))
@@ -203,7 +203,9 @@ def centred(records: Records, claim: Claim) -> Law:
     tap = Tap()
     moments = learned(task, stage, records)
     release(moments, tap)
-    sums, counts, n = moments.sums(), moments.counts(), claim.n
+    sums = moments.sums()
+    counts = moments.counts()
+    n = claim.n
     mean = sums.sum(axis=1) / n
     second = moments.second()
     if second is None:

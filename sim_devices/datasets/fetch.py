@@ -90,7 +90,8 @@ def _download(
     url: str, target: Path, timeout: float, limit: int, progress: Progress | None
 ) -> None:
     by_hand = (
-        f"If this machine is offline, download the zip from {HAR_PAGE} on another one, copy it here "
+        f"If this machine is offline, download the zip from {HAR_PAGE} on another one, copy it "
+        "here "
         "and give its path with --data"
     )
     try:
@@ -119,7 +120,8 @@ def _download(
         ) from error
     if total is not None and done != total:
         raise FetchError(
-            f"{url}: {done:,} of {total:,} bytes came before the connection ended. Try again. {by_hand}"
+            f"{url}: {done:,} of {total:,} bytes came before the connection ended. Try again. "
+            f"{by_hand}"
         )
 
 
@@ -128,15 +130,12 @@ def _check_structure(archive: Path) -> None:
     subjects = [
         len(np.unique(windows.subject[part])) for part in (windows.training, ~windows.training)
     ]
-    found = (
-        int(windows.training.sum()),
-        int((~windows.training).sum()),
-        len(windows.names),
-        *subjects,
-    )
+    sizes = (int(windows.training.sum()), int((~windows.training).sum()), len(windows.names))
+    structure = (*sizes, *subjects)
     expected = (WINDOWS_TRAIN, WINDOWS_TEST, FEATURES, 21, 9)
-    if found != expected:
+    if structure != expected:
         raise FetchError(
-            f"{archive}: (training windows, test windows, features, training subjects, test subjects) are {found}, "
-            f"not {expected}: this is not the UCI HAR set. Delete it and fetch it again"
+            f"{archive}: (training windows, test windows, features, training subjects, test "
+            f"subjects) are {structure}, not {expected}: this is not the UCI HAR set. "
+            "Delete it and fetch it again"
         )

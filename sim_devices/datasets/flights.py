@@ -18,11 +18,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fsir.arrays import Matrix
 from sim_devices.datasets.population import DataError, DeviceStream, Population
 
 RESPONSE = "arr_delay"
 FEATURES = ("month", "day", "dep_delay", "arr_time", "sched_arr_time", "air_time", "distance")
-CARRIERS, FLIGHTS = 11, 5000  # of the paper
+CARRIERS = 11
+FLIGHTS = 5000  # of the paper
 
 # Public centre and scale: from the calendar, the clock and the map, not from the data.
 CENTRE = np.array([6.5, 16.0, 0.0, 1500.0, 1500.0, 150.0, 1000.0])
@@ -71,12 +73,12 @@ def flights(
     if short:
         caveats.append(f"fewer than {n:,} complete flights, all of them used: {', '.join(short)}")
     return Population(
-        "flights",
-        FEATURES,
-        (),
-        tuple(everyone[:carriers]),
-        tuple(everyone[carriers:]),
-        tuple(caveats),
+        name="flights",
+        features=FEATURES,
+        classes=(),
+        devices=tuple(everyone[:carriers]),
+        unseen=tuple(everyone[carriers:]),
+        caveats=tuple(caveats),
     )
 
 
@@ -90,7 +92,7 @@ def _packaged() -> Path:
     return Path(spec.origin).parent / "data" / "flights.csv.zip"
 
 
-def _read(path: Path) -> tuple[NDArray[np.float64], NDArray[np.str_], int]:
+def _read(path: Path) -> tuple[Matrix, NDArray[np.str_], int]:
     """Complete flights (features, then response), their carriers, and how many flights were
     dropped."""
     wanted = (*FEATURES, RESPONSE, "carrier")

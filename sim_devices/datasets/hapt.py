@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from edge_agent.signal.features import FEATURE_NAMES, features, scale
 from edge_agent.signal.track import RATE
 from edge_agent.signal.windows import HOP, WINDOW, Windower
+from fsir.arrays import Integers, Matrix
 from sim_devices.datasets.population import (
     ACTIVITIES,
     DataError,
@@ -34,24 +35,27 @@ NPZ = "hapt_raw.npz"
 # The nine test subjects of UCI HAR, which has the same people.
 UNSEEN = (2, 4, 9, 10, 12, 13, 18, 20, 24)
 # The first window of the invented day, and the pause between two recordings in windows.
-FIRST_WINDOW, PAUSE = 1_328_125_000, 94
+FIRST_WINDOW = 1_328_125_000
+PAUSE = 94
 
 CAVEATS = (
     "same people as UCI HAR: not an independent test of what was tuned there",
-    "recordings follow one script, postures before walking: a device that reports early has not seen every activity",
-    "whether a feature is mapped linearly or by decades was decided with these recordings at hand; its range was not",
+    "recordings follow one script, postures before walking: a device that reports early has not "
+    "seen every activity",
+    "whether a feature is mapped linearly or by decades was decided with these recordings at "
+    "hand; its range was not",
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recordings:
     """All samples, one row each."""
 
-    acc: NDArray[np.float64]
-    gyro: NDArray[np.float64]
-    experiment: NDArray[np.int64]
-    user: NDArray[np.int64]
-    activity: NDArray[np.int64]
+    acc: Matrix
+    gyro: Matrix
+    experiment: Integers
+    user: Integers
+    activity: Integers
 
 
 def hapt(path: str | Path, levels: bool = True, margin: int = 0) -> Population:
@@ -64,18 +68,25 @@ def hapt(path: str | Path, levels: bool = True, margin: int = 0) -> Population:
     recordings = read_recordings(Path(path))
     lost: Counter[str] = Counter()
     streams = {
-        int(user): _stream(recordings, int(user), margin, lost)
+        int(user): stream_of(recordings, int(user), margin, lost)
         for user in np.unique(recordings.user)
     }
     devices = tuple(stream for user, stream in streams.items() if user not in UNSEEN)
     unseen = tuple(stream for user, stream in streams.items() if user in UNSEEN)
     dropped = ", ".join(f"{count} {reason}" for reason, count in sorted(lost.items()))
-    caveats = (*CAVEATS, f"windows left out: {dropped}")
-    population = Population("hapt", FEATURE_NAMES, ACTIVITIES, devices, unseen, caveats)
+    population = Population(
+        name="hapt",
+        features=FEATURE_NAMES,
+        classes=ACTIVITIES,
+        devices=devices,
+        unseen=unseen,
+        caveats=(*CAVEATS, f"windows left out: {dropped}"),
+    )
     return with_levels(population) if levels else population
 
 
 def read_recordings(path: Path) -> Recordings:
+    """The recordings found at `path`, checked to fit together."""
     places = [path] if path.suffix == ".npz" else [path / NPZ, path / "hapt" / NPZ]
     place = next((place for place in places if place.is_file()), None)
     if place is None:
@@ -86,25 +97,29 @@ def read_recordings(path: Path) -> Recordings:
         missing = {"acc", "gyro", "experiment", "user", "activity"} - set(stored.files)
         if missing:
             raise DataError(
-                f"{place}: {', '.join(sorted(missing))} missing: this is not the file of the recordings"
+                f"{place}: {', '.join(sorted(missing))} missing: this is not the file of the "
+                "recordings"
             )
-        acc, gyro = (stored[name].astype(np.float64) for name in ("acc", "gyro"))
-        rows = (stored[name].astype(np.int64) for name in ("experiment", "user", "activity"))
-        recordings = Recordings(acc, gyro, *rows)
-    if (
-        recordings.acc.shape != (len(recordings.user), 3)
-        or recordings.gyro.shape != recordings.acc.shape
-    ):
-        raise DataError(
-            f"{place}: acc {acc.shape}, gyro {gyro.shape}, {len(recordings.user)} rows don't fit together"
+        recordings = Recordings(
+            acc=stored["acc"].astype(np.float64),
+            gyro=stored["gyro"].astype(np.float64),
+            experiment=stored["experiment"].astype(np.int64),
+            user=stored["user"].astype(np.int64),
+            activity=stored["activity"].astype(np.int64),
         )
+    acc = recordings.acc.shape
+    gyro = recordings.gyro.shape
+    count = len(recordings.user)
+    if acc != (count, 3) or gyro != acc:
+        raise DataError(f"{place}: acc {acc}, gyro {gyro}, {count} rows don't fit together")
     return recordings
 
 
-def _stream(recordings: Recordings, user: int, margin: int, lost: Counter[str]) -> DeviceStream:
+def stream_of(recordings: Recordings, user: int, margin: int, lost: Counter[str]) -> DeviceStream:
     """One person's windows in the order of recording; those without one clear activity are left out
     and counted."""
-    signals, labels = [], []
+    signals = []
+    labels = []
     for first, rows in _layout(recordings, user):
         windower = Windower(margin)
         positions = first * HOP + np.arange(len(rows)) + 0.5
@@ -123,7 +138,8 @@ def _stream(recordings: Recordings, user: int, margin: int, lost: Counter[str]) 
         raise DataError(
             f"subject {user}: no window of {WINDOW} samples has one of the activities {ACTIVITIES}"
         )
-    return DeviceStream(f"subject-{user:02d}", scale(features(np.stack(signals))), np.array(labels))
+    X = scale(features(np.stack(signals)))
+    return DeviceStream(f"subject-{user:02d}", X, np.array(labels))
 
 
 def _layout(recordings: Recordings, user: int) -> Iterator[tuple[int, NDArray[np.intp]]]:

@@ -16,11 +16,12 @@ from typing import IO, Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 
+from fsir.arrays import Matrix
 from sim_devices.datasets.population import DataError, DeviceStream, Population
 
-WINDOW, STEP = 128, 64  # 2.56 s at 50 Hz, half overlapping
+WINDOW = 128
+STEP = 64  # 2.56 s at 50 Hz, half overlapping
 UNIT_RECORDS = WINDOW // STEP
 UNSEEN = (8, 9, 10)
 
@@ -51,7 +52,8 @@ SCALE = np.array(
 )
 
 CAVEATS = (
-    "ten people of one study: seven devices and three unseen people are few, figures move by points with the choice",
+    "ten people of one study: seven devices and three unseen people are few, figures move by "
+    "points with the choice",
     "the order of the fourteen recordings of a person is not known; it is the order of the file",
     "windows overlap by half: one instant lies in two records",
     "recordings of the left arm are mirrored, which a watch can do because it knows its side",
@@ -74,17 +76,22 @@ def watch(path: Path | None = None) -> Population:
         return DeviceStream(f"person-{person:02d}", np.vstack(parts), y)
 
     people = sorted({int(subject) for subject in data["subject"]})
-    devices = tuple(stream(person) for person in people if person not in UNSEEN)
     return Population(
-        "watch", FEATURES, exercises, devices, tuple(stream(person) for person in UNSEEN), CAVEATS
+        name="watch",
+        features=FEATURES,
+        classes=exercises,
+        devices=tuple(stream(person) for person in people if person not in UNSEEN),
+        unseen=tuple(stream(person) for person in UNSEEN),
+        caveats=CAVEATS,
     )
 
 
-def window_features(signal: NDArray[np.float64]) -> NDArray[np.float64]:
+def window_features(signal: Matrix) -> Matrix:
     """Features of every window of a recording (time x 6 channels): one row per window."""
     lengths = [np.linalg.norm(signal[:, axes], axis=1) for axes in (slice(0, 3), slice(3, 6))]
     windows = sliding_window_view(np.column_stack([signal, *lengths]), WINDOW, axis=0)[::STEP]
-    mean, std = windows.mean(axis=2), windows.std(axis=2)
+    mean = windows.mean(axis=2)
+    std = windows.std(axis=2)
     statistics = [mean, std, windows.min(axis=2), windows.max(axis=2), (windows**2).mean(axis=2)]
     statistics.append(np.abs(np.diff(windows, axis=2)).mean(axis=2))
     # A channel that stands still correlates with nothing.
@@ -96,7 +103,7 @@ def window_features(signal: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.hstack(statistics)
 
 
-def _mirrored(signal: NDArray[np.float64], left: bool) -> NDArray[np.float64]:
+def _mirrored(signal: Matrix, left: bool) -> Matrix:
     """The left wrist as a right one. A mirror across x turns a velocity's x, and a rotation's y and
     z."""
     return signal * np.array([-1.0, 1.0, 1.0, 1.0, -1.0, -1.0]) if left else signal
@@ -123,7 +130,8 @@ class _ArraysOnly(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
         if name not in self.ALLOWED or module not in ("numpy", "numpy.core.multiarray", "_codecs"):
             raise DataError(
-                f"the watch data name {module}.{name}, which is no part of an array: do not use this file"
+                f"the watch data name {module}.{name}, which is no part of an array: do not use "
+                "this file"
             )
         # The old module name still loads, but warns.
         return super().find_class(module.replace("numpy.core", "numpy._core"), name)

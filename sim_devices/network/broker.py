@@ -16,7 +16,6 @@ import pwd
 import resource
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -26,6 +25,7 @@ from types import TracebackType
 from urllib.parse import urlsplit
 
 from fsir.errors import FsirError
+from sim_devices.network.probe import free_port, in_service
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
@@ -50,12 +50,6 @@ log_dest stderr
 log_type error
 log_type warning
 """
-
-# CONNECT (3.1.1, clean session, no name) and DISCONNECT: a broker that answers it with CONNACK 0 is
-# in service.
-_CONNECT = b"\x10\x0c\x00\x04MQTT\x04\x02\x00\x0a\x00\x00"
-_CONNACK = b"\x20\x02\x00\x00"
-_DISCONNECT = b"\xe0\x00"
 
 
 class BrokerError(FsirError):
@@ -119,7 +113,7 @@ class LocalBroker:
         for attempt in (1, 2, 3):
             # Someone else may take the port between our look and the broker's bind: then take
             # another.
-            self._port = _free_port()
+            self._port = free_port()
             try:
                 self._launch(directory)
                 return
@@ -194,7 +188,7 @@ class LocalBroker:
 
     def _await_service(self, process: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + START_SECONDS
-        while not _in_service(self._port):
+        while not in_service(self._port):
             status = process.poll()
             if status is None and time.monotonic() < deadline:
                 time.sleep(0.05)
@@ -245,21 +239,3 @@ def _available(kind: str) -> str:
             "mosquitto was not found on PATH: install it (apt install mosquitto) or choose embedded"
         )
     return kind
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
-
-
-def _in_service(port: int) -> bool:
-    """Whether an MQTT broker on this port accepts a client: an open port alone is not yet one."""
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=2) as probe:
-            probe.sendall(_CONNECT)
-            answer = probe.recv(len(_CONNACK))
-            probe.sendall(_DISCONNECT)
-            return answer == _CONNACK
-    except OSError:
-        return False

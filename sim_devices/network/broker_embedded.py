@@ -1,10 +1,12 @@
-"""The embedded MQTT broker: `python -m sim_devices.network.broker_embedded --port N`, loopback only, no files, no root.
+"""The embedded MQTT broker: `python -m sim_devices.network.broker_embedded --port N`, loopback
+only, no files, no root.
 
-It is amqtt with those traps closed that a federation would fall into; each has a test. As it comes, a hundred devices
-that join at once get 38,000 messages meant for others, lose their connection 700 times and take half a minute; here
-none of it happens and they take a third of a second. What remains is the engine's own: MQTT 3.1.1 only (a client that
-asks for 5 is told so), nothing survives the process, a message that a client does not acknowledge within five seconds
-is dropped and never sent again, and a fraction of mosquitto's rate. The protocol's receipts and retries cover that.
+It is amqtt with those traps closed that a federation would fall into; each has a test. As it comes,
+a hundred devices that join at once get 38,000 messages meant for others, lose their connection 700
+times and take half a minute; here none of it happens and they take a third of a second. What
+remains is the engine's own: MQTT 3.1.1 only (a client that asks for 5 is told so), nothing survives
+the process, a message that a client does not acknowledge within five seconds is dropped and never
+sent again, and a fraction of mosquitto's rate. The protocol's receipts and retries cover that.
 """
 
 from __future__ import annotations

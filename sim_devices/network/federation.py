@@ -61,7 +61,7 @@ def federate(
     progress: Callable[[int, int], None] = lambda done, total: None,
     patience: float = PATIENCE_SECONDS,
 ) -> Outcome:
-    """Run it to the end: each device that came has its receipt, and the subspace counts them all."""
+    """Run it to the end: each device that came has its receipt, the subspace counts them all."""
     start = time.monotonic()
     with LocalBroker() as server, tempfile.TemporaryDirectory(prefix="fsir-sim-") as directory:
         url = server.start(broker)

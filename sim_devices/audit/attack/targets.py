@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Flags, Matrix
 from fsir.contract import task_from_table
 from fsir.privacy.plan import total_mu
 from fsir.task.task import Task
@@ -20,9 +20,11 @@ from sim_devices.audit.attack.roc import Panel, Traced
 from sim_devices.audit.pairs import AuditError
 from sim_devices.audit.shipped.agent import source_of, through_agent
 
-Scores = dict[str, NDArray[np.float64]]
-Repetition = Callable[[np.random.Generator, int], tuple[Scores, NDArray[np.bool_]]]
-RAW, DIRECTION, SENT = "raw slice means", "private direction", "all that the agent sends"
+Scores = dict[str, Matrix]
+Repetition = Callable[[np.random.Generator, int], tuple[Scores, Flags]]
+RAW = "raw slice means"
+DIRECTION = "private direction"
+SENT = "all that the agent sends"
 RAW_DIRECTION = "raw direction"
 
 
@@ -46,7 +48,7 @@ def trace(
     return Panel(title, list(traced.values()), total_mu(task), note)
 
 
-def _split(count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+def _split(count: int, rng: np.random.Generator) -> Flags:
     """A random half: the members."""
     members = np.zeros(count, np.bool_)
     members[rng.permutation(count)[: count // 2]] = True
@@ -84,12 +86,15 @@ def body_fat(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
     task = _task([f"x{j}" for j in range(X.shape[1])], n, 4.0, 1.1 * math.sqrt(X.shape[1]), budget)
     signs = np.where(over, 1.0, -1.0)
 
-    def repetition(rng: np.random.Generator, noise_seed: int) -> tuple[Scores, NDArray[np.bool_]]:
+    def repetition(rng: np.random.Generator, noise_seed: int) -> tuple[Scores, Flags]:
         order = rng.permutation(len(X))
-        other, rest = order[0], order[1 : 2 * n + 1]  # one record stands for the unknown direction
+        other = order[0]  # one record stands for the unknown direction
+        rest = order[1 : 2 * n + 1]
         guess = X[other] * signs[other]
         members = np.arange(len(rest)) < n
-        Z, s, y = X[rest], signs[rest], over[rest].astype(np.int64)
+        Z = X[rest]
+        s = signs[rest]
+        y = over[rest].astype(np.int64)
         sent = through_agent(task, source_of(noise_seed))(Z[members], [str(h) for h in y[members]])
         scores = {
             RAW: tracing.against_means(Z, y, members, 2),
@@ -105,7 +110,7 @@ def body_fat(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
     return trace("body fat", repetition, task, repetitions, seed, note)
 
 
-def read_body_fat(path: Path) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def read_body_fat(path: Path) -> tuple[Matrix, Flags]:
     """Thirteen covariates, and whether body fat is above 18 percent."""
     try:
         with path.open(newline="") as file:
@@ -137,10 +142,11 @@ def har(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
     setting = tasks.Setting(epsilon=budget.epsilon, delta=budget.delta, records=n)
     task = tasks.build(scenario.population, scenario.geometry, setting)
 
-    def repetition(rng: np.random.Generator, noise_seed: int) -> tuple[Scores, NDArray[np.bool_]]:
+    def repetition(rng: np.random.Generator, noise_seed: int) -> tuple[Scores, Flags]:
         stream = devices[int(rng.integers(len(devices)))]
         chosen = rng.permutation(len(stream))[: 2 * n]
-        X, y = stream.X[chosen], stream.y[chosen]
+        X = stream.X[chosen]
+        y = stream.y[chosen]
         members = _split(2 * n, rng)
         slices = task.slicing.slices_of(y)
         sent = through_agent(task, source_of(noise_seed))(X[members], y[members].tolist())
@@ -163,8 +169,9 @@ def independent(budget: Budget, repetitions: int, seed: int, n: int = 300, p: in
     a member."""
     task = _task([f"x{j}" for j in range(p)], n, 4.0, math.sqrt(p), budget, keep=5)
 
-    def repetition(rng: np.random.Generator, noise_seed: int) -> tuple[Scores, NDArray[np.bool_]]:
-        X, y = rng.standard_normal((2 * n, p)), rng.integers(0, 2, 2 * n)
+    def repetition(rng: np.random.Generator, noise_seed: int) -> tuple[Scores, Flags]:
+        X = rng.standard_normal((2 * n, p))
+        y = rng.integers(0, 2, 2 * n)
         members = _split(2 * n, rng)
         sent = through_agent(task, source_of(noise_seed))(X[members], [str(h) for h in y[members]])
         scores = {

@@ -13,15 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fsir.arrays import Matrix
 from sim_devices.audit.bounds import exact
 from sim_devices.audit.bounds.check import bound_of
 from sim_devices.audit.bounds.laws import Certain, Law, same_noise
 from sim_devices.audit.finding import Bound
-from sim_devices.audit.pairs import Matrix, Records
+from sim_devices.audit.pairs import Records
 
 FINALISTS = 3
 SEARCH_SAMPLES = 400_000
-_PLACES, _MORE_PLACES = 4, 150  # beside one of each slice
+_PLACES = 4
+_MORE_PLACES = 150  # beside one of each slice
 _FAR = 3.0  # standard deviations
 
 
@@ -110,9 +112,11 @@ def moved(first: Law, second: Law) -> float:
 
 def neighbour(records: Records, place: int, replacement: Replacement, setting: Setting) -> Records:
     """The data with one unit of records replaced."""
-    X, slices = records.X.copy(), records.slices.copy()
+    X = records.X.copy()
+    slices = records.slices.copy()
     for index in range(place, place + setting.unit):
-        X[index], slices[index] = replacement.of(X[index], setting), replacement.slice_
+        X[index] = replacement.of(X[index], setting)
+        slices[index] = replacement.slice_
     return Records(X, slices)
 
 
@@ -124,14 +128,16 @@ def replacements(records: Records, setting: Setting, rng: np.random.Generator) -
     )
     W = np.linalg.svd(M, full_matrices=False)[0][:, :3].T
     corners = [np.sign(w) + (w == 0) for w in W]
-    chance = list(rng.choice([-1.0, 1.0], (2, M.shape[0])))
-    found = []
+    random_corners = list(rng.choice([-1.0, 1.0], (2, M.shape[0])))
+    tried = []
     for h in range(setting.slices):
-        found += [Replacement(h, kept=True), Replacement(h, own=-1.0), Replacement(h, own=1.0)]
-        found += [
-            Replacement(h, fixed=sign * v) for v in [*W, *corners, *chance] for sign in (1.0, -1.0)
+        tried += [Replacement(h, kept=True), Replacement(h, own=-1.0), Replacement(h, own=1.0)]
+        tried += [
+            Replacement(h, fixed=sign * v)
+            for v in [*W, *corners, *random_corners]
+            for sign in (1.0, -1.0)
         ]
-    return found
+    return tried
 
 
 def _places(records: Records, setting: Setting, count: int, rng: np.random.Generator) -> list[int]:
@@ -140,5 +146,5 @@ def _places(records: Records, setting: Setting, count: int, rng: np.random.Gener
     norms = np.linalg.norm(np.clip(records.X[:last], -setting.truncate, setting.truncate), axis=1)
     longest = np.argsort(-norms, kind="stable")[: count // 2].tolist()
     one_of_each = np.unique(records.slices[:last], return_index=True)[1].tolist()
-    chance = rng.choice(last, min(last, count - count // 2), replace=False).tolist()
-    return sorted({*longest, *one_of_each, *chance})
+    drawn = rng.choice(last, min(last, count - count // 2), replace=False).tolist()
+    return sorted({*longest, *one_of_each, *drawn})

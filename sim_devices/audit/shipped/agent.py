@@ -12,23 +12,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from edge_agent.agent import Agent
 from edge_agent.consent.policy import Policy
 from edge_agent.state.state import State
+from fsir.arrays import Matrix
 from fsir.privacy.noise import Noise, SeededNoise, SystemNoise
 from fsir.task.task import Task
 from fsir.wire.messages import Active, encode, topic
 from sim_devices.audit.pairs import AuditError
 
-Rows = NDArray[np.float64]
-Path = Callable[
-    [Rows, Sequence[Any]], list[bytes]
-]  # records and responses -> published bytes, in order
+# Records and responses -> published bytes, in order.
+Path = Callable[[Matrix, Sequence[Any]], list[bytes]]
 Source = Callable[[], Noise]  # the noise of one more device
 DEVICE = "canary"
-_RETRIES = (0.0, 20.0, 2000.0, 4000.0)  # moments at which an agent without a receipt is asked again
+_RETRY_TIMES = (0.0, 20.0, 2000.0, 4000.0)  # when an agent without a receipt is asked again
 
 
 def source_of(seed: int | None) -> Source:
@@ -51,8 +49,9 @@ def through_agent(task: Task, source: Source = SystemNoise, replay: bool = False
     limit = 0 if task.screening is None else task.screening.limit
     active = encode(Active(task.digest, task.features.names[:limit], 1)) if limit else b""
 
-    def publish(X: Rows, y: Sequence[Any]) -> list[bytes]:
-        noise, labels = source(), np.asarray(y)
+    def publish(X: Matrix, y: Sequence[Any]) -> list[bytes]:
+        noise = source()
+        labels = np.asarray(y)
         simulated = not noise.cryptographic
         state = State(None, DEVICE, simulated=simulated)
         try:
@@ -78,7 +77,7 @@ def through_agent(task: Task, source: Source = SystemNoise, replay: bool = False
 
 
 def _sent(agent: Agent) -> list[bytes]:
-    return [message.payload for now in _RETRIES for message in agent.outgoing(now)]
+    return [message.payload for now in _RETRY_TIMES for message in agent.outgoing(now)]
 
 
 # --- Broken on purpose. ---------------------------------------------------------------------------
@@ -89,7 +88,8 @@ class HalvedNoise(Noise):
 
     def __init__(self, noise: Noise) -> None:
         self._noise = noise
-        self.cryptographic = noise.cryptographic  # type: ignore[misc]  # it is as good as what it halves
+        # It is as good as what it halves.
+        self.cryptographic = noise.cryptographic  # type: ignore[misc]
 
     def for_stage(self, name: str) -> HalvedNoise:
         """Half of the noise of that stage."""
@@ -98,7 +98,7 @@ class HalvedNoise(Noise):
     def _bytes(self, count: int) -> bytes:
         return self._noise._bytes(count)
 
-    def normals(self, count: int) -> NDArray[np.float64]:
+    def normals(self, count: int) -> Matrix:
         """Normals of standard deviation 1/2."""
         return 0.5 * super().normals(count)
 

@@ -82,7 +82,7 @@ def test_the_real_recordings(people, data_dir):
 @pytest.mark.parametrize("delta", [None, 1e-6])
 @pytest.mark.parametrize("volunteer", ["subject-01", "subject-16", "subject-30"])
 def test_three_levels_of_unseen_people_at_epsilon_1_whoever_volunteers(people, volunteer, delta):
-    setting = Setting(1.0, delta, unit_records=2, dimension=2)
+    setting = Setting(epsilon=1.0, delta=delta, unit_records=2, dimension=2)
     assert np.mean(_of_volunteer(with_levels(people), volunteer, scenarios.CHOSEN, setting)) >= 0.97
 
 
@@ -95,24 +95,27 @@ def test_every_volunteer(people):
     for population, dimension in ((with_levels(people), 2), (people, None)):
         for chosen in (scenarios.CHOSEN, 0):
             for delta in (None, 1e-6):
-                setting = Setting(1.0, delta, unit_records=2, dimension=dimension)
-                found = np.array(
+                setting = Setting(epsilon=1.0, delta=delta, unit_records=2, dimension=dimension)
+                accuracies = np.array(
                     [
                         _of_volunteer(population, person.device, chosen, setting)
                         for person in people.devices
                     ]
                 )
                 print(
-                    f"{len(population.classes)} classes, {'chosen' if chosen else 'screened'}, delta {delta}: "
-                    f"mean {found.mean():.4f}, worst volunteer {found.mean(1).min():.4f}, worst run {found.min():.4f}"
+                    f"{len(population.classes)} classes, {'chosen' if chosen else 'screened'}, "
+                    f"delta {delta}: mean {accuracies.mean():.4f}, "
+                    f"worst volunteer {accuracies.mean(1).min():.4f}, "
+                    f"worst run {accuracies.min():.4f}"
                 )
                 if chosen and dimension:
-                    assert found.mean() >= 0.99
-                    assert found.min() >= 0.97
+                    assert accuracies.mean() >= 0.99
+                    assert accuracies.min() >= 0.97
 
 
 def _of_volunteer(population, volunteer, chosen, setting):
     scenario = scenarios.activities(population, volunteer, chosen)
     task = build(scenario.population, scenario.geometry, setting)
-    devices, unseen = scenario.population.devices, scenario.population.unseen
+    devices = scenario.population.devices
+    unseen = scenario.population.unseen
     return [accuracy(task, without_network(task, devices, seed), unseen) for seed in range(3)]

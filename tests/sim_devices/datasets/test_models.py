@@ -111,9 +111,9 @@ def test_the_subspace_can_be_found(model):
     rng = np.random.default_rng(6)
     beta = true_basis(model, 10, "low", rng)
     X, y = simulate(model, 200_000, 10, "low", rng, basis=beta)
-    found = sir(X, y, cut_points(model, 10, "low"), dimension(model))
+    basis = sir(X, y, cut_points(model, 10, "low"), dimension(model))
     truth = np.linalg.qr(beta)[0]
-    assert np.linalg.norm(found @ found.T - truth @ truth.T) < 0.15
+    assert np.linalg.norm(basis @ basis.T - truth @ truth.T) < 0.15
 
 
 @pytest.mark.parametrize("model", MODELS)

@@ -50,8 +50,8 @@ def test_exercises_of_unseen_people_can_be_told_from_the_features(population):
 def test_features_are_those_of_their_names():
     rng = np.random.default_rng(0)
     signal = rng.normal(size=(WINDOW + 3 * STEP + 5, 6))
-    found = window_features(signal)
-    assert found.shape == (4, len(FEATURES)) == (4, len(CENTRE)) == (4, len(SCALE))
+    features = window_features(signal)
+    assert features.shape == (4, len(FEATURES)) == (4, len(CENTRE)) == (4, len(SCALE))
     window = signal[2 * STEP : 2 * STEP + WINDOW]
     length = np.linalg.norm(window[:, 3:], axis=1)
     by_hand = {
@@ -63,14 +63,14 @@ def test_features_are_those_of_their_names():
         "az-change": np.abs(np.diff(window[:, 2])).mean(),
         "corr(wx,wz)": np.corrcoef(window[:, 3], window[:, 5])[0, 1],
     }
-    assert {name: pytest.approx(found[2, FEATURES.index(name)]) for name in by_hand} == by_hand
+    assert {name: pytest.approx(features[2, FEATURES.index(name)]) for name in by_hand} == by_hand
 
 
 def test_a_watch_that_lies_still_has_finite_features():
-    found = window_features(np.tile([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (WINDOW, 1)))
-    assert np.isfinite(found).all()
-    assert found[0, FEATURES.index("a-mean")] == 1.0
-    assert found[0, FEATURES.index("corr(ax,ay)")] == 0.0
+    features = window_features(np.tile([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (WINDOW, 1)))
+    assert np.isfinite(features).all()
+    assert features[0, FEATURES.index("a-mean")] == 1.0
+    assert features[0, FEATURES.index("corr(ax,ay)")] == 0.0
 
 
 def test_the_mirror_is_a_reflection():
