@@ -1,5 +1,5 @@
-"""What an agent costs its device: time until the first record is learned, resident memory, and
-whether it grows.
+"""What an agent costs its device: time until the first record is learned, resident memory,
+and whether it grows.
 
     python -m benchmarks.agent_footprint
 
@@ -73,10 +73,9 @@ def _start_and_memory(url: str, folder: Path, rounds: int) -> dict[str, float]:
             seconds, peak = _agent(url, task, f"jsonl:{folder / 'har.jsonl'}", folder, f"d{k}")
             first.append(seconds)
             agent_kb.append(peak)
+    ratios = [after / alone for alone, after in zip(bare, first, strict=True)]
     return {
-        "time to first record / bare import": median(
-            b / a for a, b in zip(bare, first, strict=True)
-        ),
+        "time to first record / bare import": median(ratios),
         "resident memory / bare import": max(agent_kb) / min(bare_kb),
         "bare import (s)": median(bare),
         "time to first record (s)": median(first),
@@ -97,13 +96,12 @@ def _bare_peak(folder: Path) -> int:
 
 
 def _agent(url: str, task: Task, source: str, folder: Path, device: str) -> tuple[float, int]:
-    """Seconds from the start of `fsir-agent run` to its first record, and its largest resident
-    set."""
+    """Seconds from the start of `fsir-agent run` to its first record,
+    and its largest resident set."""
     started = time.perf_counter()
     seconds = 0.0
     peak = 0
     with _start(url, task, source, folder, device, stdout=subprocess.DEVNULL) as process:
-        assert process.stderr is not None
         for line in process.stderr:
             if b"first record learned" in line:
                 seconds = time.perf_counter() - started
@@ -120,16 +118,12 @@ def _growth(url: str, folder: Path, records: int) -> float:
         TinyAggregator(url, task),
         _start(url, task, "jsonl:-", folder, "long", **streams) as process,
     ):
-        assert process.stdin is not None
-        assert process.stderr is not None
-        next(
-            text for text in process.stderr if b"accepted" in text
-        )  # before that a pipe's records are passed over
+        # Before that a pipe's records are passed over.
+        next(text for text in process.stderr if b"accepted" in text)
         sizes = []
         for _ in range(10):
-            process.stdin.write(
-                line * (records // 10)
-            )  # the pipe holds little: when this returns, nearly all is learned
+            # The pipe holds little: when this returns, nearly all is learned.
+            process.stdin.write(line * (records // 10))
             process.stdin.flush()
             sizes.append(_status(process.pid, "VmRSS"))
         process.stdin.write(line * 100)
@@ -142,14 +136,8 @@ def _growth(url: str, folder: Path, records: int) -> float:
 def _start(
     url: str, task: Task, source: str, folder: Path, device: str, **streams: Any
 ) -> subprocess.Popen[bytes]:
-    command = [
-        str(Path(sys.executable).with_name("fsir-agent")),
-        "run",
-        "--broker",
-        url,
-        "--task",
-        task.name,
-    ]
+    program = str(Path(sys.executable).with_name("fsir-agent"))
+    command = [program, "run", "--broker", url, "--task", task.name]
     command += ["--device", device, "--source", source, "--state", str(folder / device)]
     return subprocess.Popen(command, stderr=subprocess.PIPE, env=_environment(folder), **streams)
 

@@ -1,5 +1,5 @@
-"""How fast a device learns: records per second, as a ratio to the bare matrix products and to a
-well-known learner.
+"""How fast a device learns: records per second,
+as a ratio to the bare matrix products and to a well-known learner.
 
 The bare update is what no accumulator of these sums can do without: `S += X.T @ X` and `G += X.T @
 onehot` on floats, without checks, clipping or exactness. scikit-learn's IncrementalPCA sees the
@@ -29,8 +29,8 @@ BARS = {"learning / bare products, p = 561": ">= 0.5", "learning / IncrementalPC
 
 
 def task_of(p: int) -> Task:
-    """One report on all features; the clip is where about half of the records of the benchmark
-    are."""
+    """One report on all features; the clip is where about half
+    of the records of the benchmark are."""
     return task_from_table(
         {
             "name": "learning",
@@ -44,8 +44,8 @@ def task_of(p: int) -> Task:
 
 
 def seconds(*works: Callable[[], None], rounds: int = 5) -> list[float]:
-    """The shortest processor time of each; they take turns, so that a busy machine slows all of
-    them alike."""
+    """The shortest processor time of each;
+    they take turns, so that a busy machine slows all of them alike."""
     best = [float("inf")] * len(works)
     for _ in range(rounds):
         for i, work in enumerate(works):

@@ -1,5 +1,5 @@
-"""What a report costs on the air: p = 10 features, H = 8 slices, n = 1000 records, epsilon 1, delta
-1e-6.
+"""What a report costs on the air: p = 10 features, H = 8 slices, n = 1000 records,
+epsilon 1, delta 1e-6.
 
 The floor is the entropy of what is sent: every published value is a Gaussian of known width rounded
 to a known step, and even a receiver who knew the data would have to be told the noise.
@@ -26,8 +26,8 @@ BARS = {
 
 
 def entropy(block: Block) -> float:
-    """Bits in one published value whose exact sum is known, on average over where that lies between
-    two steps."""
+    """Bits in one published value whose exact sum is known,
+    on average over where that lies between two steps."""
     ratio = block.sd / block.worth
     outcomes = np.arange(-np.ceil(10 * ratio + 1), np.ceil(10 * ratio + 2))
     bits = []
@@ -41,8 +41,8 @@ def entropy(block: Block) -> float:
 
 
 def run() -> dict[str, float]:
-    """Average over reports about data with a signal, so that sums and second moments are not all
-    alike."""
+    """Average over reports about data with a signal,
+    so that sums and second moments are not all alike."""
     task = task_from_table(
         {
             "name": "size",

@@ -1,5 +1,5 @@
-"""From the raw sensor to features on one core: how much faster than the signal, and in how much
-memory.
+"""From the raw sensor to features on one core:
+how much faster than the signal, and in how much memory.
 
     python -m benchmarks.signal_pipeline
 
@@ -72,8 +72,8 @@ def _speed() -> dict[str, float]:
 
 
 def _private() -> float:
-    """MB that this process alone holds. Pages of numpy's own library, which its calls bring in, are
-    numpy's."""
+    """MB that this process alone holds. Pages of numpy's own library,
+    which its calls bring in, are numpy's."""
     with open("/proc/self/status") as file:
         return next(
             int(line.split()[1]) * 1024 / 1e6 for line in file if line.startswith("RssAnon")

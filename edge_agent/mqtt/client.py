@@ -7,6 +7,7 @@ thousands of connections in one process. Here nothing waits but a good-bye, and 
 from __future__ import annotations
 
 import selectors
+import ssl
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -35,14 +36,27 @@ class Greeting:
     welcome_seconds: float  # for each answer of the broker
 
 
-def new_client(client_id: str, version: MQTTProtocolVersion) -> mqtt.Client:
+def new_client(
+    client_id: str,
+    version: MQTTProtocolVersion,
+    broker: Broker,
+    tls: ssl.SSLContext | None,
+    will: tuple[str, bytes] | None,
+) -> mqtt.Client:
     """A client without a session on the broker: all that a device reads is retained."""
-    return mqtt.Client(
+    client = mqtt.Client(
         CallbackAPIVersion.VERSION2,
         client_id,
         protocol=version,
         clean_session=True if version == MQTT_3 else None,
     )
+    if tls is not None:
+        client.tls_set_context(tls)
+    if broker.username is not None:
+        client.username_pw_set(broker.username, broker.password)
+    if will is not None:
+        client.will_set(*will, qos=1, retain=True)
+    return client
 
 
 def greet(
@@ -63,8 +77,8 @@ def turn(client: mqtt.Client) -> bool:
 
 
 def say_good_bye(client: mqtt.Client, unconfirmed: set[int]) -> None:
-    """Hang up, once the broker has what was sent: hanging up on unread messages would take ours
-    along. It is not waited for long."""
+    """Hang up, once the broker has what was sent:
+    hanging up on unread messages would take ours along. It is not waited for long."""
     for _ in range(_GOOD_BYE_TURNS):
         if not unconfirmed or not _patient_turn(client):
             break

@@ -96,8 +96,8 @@ class Connection:
     # --- driving ----------------------------------------------------------------------------------
 
     def step(self, now: float) -> None:
-        """Connect if it is time, handle what has arrived, send what waits. Raises only if the login
-        is refused."""
+        """Connect if it is time, handle what has arrived, send what waits.
+        Raises only if the login is refused."""
         self._stepped_at = now
         if self._client is None and now >= self._attempts.due:
             self._connect(now)
@@ -129,18 +129,14 @@ class Connection:
         self._unconfirmed.clear()
 
     def _new_client(self) -> mqtt.Client:
-        client = new_client(self._client_id, self._versions[0])
+        client = new_client(
+            self._client_id, self._versions[0], self._broker, self._tls, self._will()
+        )
         client.on_connect = self._connected
         client.on_subscribe = self._subscribed
         client.on_message = self._message
         client.on_publish = self._published
         client.on_socket_open = self._opened
-        if self._tls is not None:
-            client.tls_set_context(self._tls)
-        if self._broker.username is not None:
-            client.username_pw_set(self._broker.username, self._broker.password)
-        if (will := self._will()) is not None:
-            client.will_set(*will, qos=1, retain=True)
         return client
 
     def _silent(self, now: float) -> bool:

@@ -24,8 +24,8 @@ def at_most(hits: int, trials: int, confidence: float = CONFIDENCE) -> float:
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound on the true epsilon at the claimed delta, and on the true delta at the claimed
-    epsilon."""
+    """A lower bound on the true epsilon at the claimed delta,
+    and on the true delta at the claimed epsilon."""
 
     epsilon: float
     delta: float

@@ -1,5 +1,5 @@
-"""From records to the law of what would be published: the shipped mechanisms, and the mistakes that
-must be found.
+"""From records to the law of what would be published:
+the shipped mechanisms, and the mistakes that must be found.
 
 The shipped ones are asked, not rewritten: a tap in the place of the noise writes down every value
 that the release would perturb, and with how much noise.
@@ -43,8 +43,8 @@ class Claim:
 
     @classmethod
     def about(cls, pair: Pair, epsilon: float, delta: float) -> Claim:
-        """The claim (epsilon, delta) for a mechanism that works with the public numbers of this
-        pair."""
+        """The claim (epsilon, delta) for a mechanism that works
+        with the public numbers of this pair."""
         return cls(
             epsilon=epsilon,
             delta=delta,
@@ -100,8 +100,8 @@ class Tap(Noise):
         return np.zeros(values.size, np.int64)
 
     def law(self) -> Gaussian:
-        """The law of the values, before they are rounded to the published step (which is
-        post-processing)."""
+        """The law of the values, before they are rounded to the published
+        step (which is post-processing)."""
         return Gaussian(np.concatenate(self.values)[:, None], np.concatenate(self.sds) ** 2)
 
 
@@ -139,8 +139,8 @@ def no_noise(records: Records, claim: Claim) -> Law:
 
 
 def two_stages(share: bool) -> Mechanism:
-    """Screening and final report on the same records; without sharing, each spends the whole
-    budget."""
+    """Screening and final report on the same records;
+    without sharing, each spends the whole budget."""
 
     def law(records: Records, claim: Claim) -> Law:
         task = claim.task(
@@ -163,8 +163,8 @@ def noised_twice(records: Records, claim: Claim) -> Law:
 
 
 def vgm(records: Records, claim: Claim) -> Law:
-    """The paper's vectorised Gaussian mechanism on the slice means, which have an (epsilon, delta)
-    of their own."""
+    """The paper's vectorised Gaussian mechanism on the slice means, which have an (epsilon,
+    delta) of their own."""
     # A task of twice the budget: half of it is for the covariance, which is not part of this
     # question.
     task = replace(claim, epsilon=2.0 * claim.epsilon, delta=2.0 * claim.delta).task("vgm")
@@ -177,8 +177,8 @@ def vgm(records: Records, claim: Claim) -> Law:
 
 
 def clip_from_data(records: Records, claim: Claim) -> Law:
-    """The paper's covariance lemma on records divided by the largest norm among them (erratum
-    E7)."""
+    """The paper's covariance lemma on records divided by the
+    largest norm among them (erratum E7)."""
     largest = np.linalg.norm(records.X, axis=1).max()
     X = records.X / largest
     upper = np.triu_indices(claim.p)
@@ -196,8 +196,8 @@ def ccmd_votes(records: Records, claim: Claim) -> Law:
 
 
 def centred(records: Records, claim: Claim) -> Law:
-    """The default release of records from which the device has subtracted their mean (erratum
-    E9)."""
+    """The default release of records from which the device has
+    subtracted their mean (erratum E9)."""
     task = claim.task("gaussian")
     stage = plan.first_stage(task)
     tap = Tap()

@@ -108,8 +108,8 @@ def vectors_swap(n: int, p: int, R: float) -> Pair:
 
 
 def gap_opens(n: int, p: int, R: float) -> Pair:
-    """C: two corners of the same weight, d = 1 public. One record opens the eigengap, and with it
-    the noise."""
+    """C: two corners of the same weight, d = 1 public.
+    One record opens the eigengap, and with it the noise."""
     one, half = _corners(n, p, R)
     m = n // 2
     first = _records((m, one, 0), (n - m, half, 1))
@@ -134,8 +134,8 @@ def largest_norm(n: int, p: int, R: float) -> Pair:
 
 
 def one_vote(n: int, p: int, R: float) -> Pair:
-    """ccmd: ten records of two features at the edge of a vote; one record decides it. n, p and R
-    are its own."""
+    """ccmd: ten records of two features at the edge of a vote; one record decides it.
+    n, p and R are its own."""
     del n, p, R
     x = np.zeros((10, 2))
     x[:, 0] = [1, 1, 1, 1, 0, -1, -1, -1, -1, 0]
@@ -153,8 +153,8 @@ def one_vote(n: int, p: int, R: float) -> Pair:
 
 
 def far_from_mean(n: int, p: int, R: float) -> Pair:
-    """centre: one record opposite to all others changes its slice; centred, it is twice as long as
-    the clip."""
+    """centre: one record opposite to all others changes its slice;
+    centred, it is twice as long as the clip."""
     one = np.full(p, R)
     first = _records((n - 1, -one, 0), (1, one, 0))
     second = first.replaced(n - 1, one, 1)
@@ -162,8 +162,8 @@ def far_from_mean(n: int, p: int, R: float) -> Pair:
 
 
 def opposite(n: int, p: int, R: float) -> Pair:
-    """worst: a record on the clip becomes its own negative, in the same slice: all that theorem 1
-    allows."""
+    """worst: a record on the clip becomes its own negative, in the same slice:
+    all that theorem 1 allows."""
     one, _ = _corners(n, p + p % 2, R)
     x = one[:p]
     first = _records((n // 2, np.zeros(p), 0), (n - n // 2 - 1, np.zeros(p), 1), (1, x, 1))

@@ -20,8 +20,8 @@ from sim_devices.datasets import models
 
 
 def ordinary(n: int, p: int, seed: int, R: float, slices: int = 8) -> tuple[Records, Setting]:
-    """Records of the paper's model III, sliced at public quantiles: nothing about them is
-    contrived."""
+    """Records of the paper's model III, sliced at public quantiles:
+    nothing about them is contrived."""
     X, y = models.simulate("III", n, p, "low", np.random.default_rng(seed))
     cuts = np.array(models.cut_points("III", p, "low", slices))
     setting = Setting(slices=slices, truncate=R, norm=R * p**0.5)
@@ -70,8 +70,8 @@ def law_of_task(task: Task, n: int) -> Callable[[Records], Law]:
 
 
 def _without_standardising(task: Task) -> Task:
-    """The same task for records that are standardised already, with slices named by their
-    number."""
+    """The same task for records that are standardised already,
+    with slices named by their number."""
     table = task.table()
     table["features"] = {"names": list(task.features.names)}
     table["response"] = {"classes": [str(h) for h in range(task.slicing.count)]}

@@ -113,8 +113,8 @@ def agent(broken: str | None, epsilon: float, delta: float, runs: int, seed: int
 
 
 def agent_task(broken: str | None, epsilon: float, delta: float) -> Task:
-    """A small task, so that an agent runs in milliseconds; with two stages where the fault needs
-    them."""
+    """A small task, so that an agent runs in milliseconds;
+    with two stages where the fault needs them."""
     claim = Claim(epsilon=epsilon, delta=delta, n=8, p=4, slices=2, truncate=1.0, norm=2.0)
     if broken == "reused-noise":
         return claim.task("gaussian", records="same", **_TWO_STAGES)

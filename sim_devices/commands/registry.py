@@ -43,8 +43,8 @@ if TYPE_CHECKING:
 
 
 def add_commands(parsers: Parsers, names: Sequence[str], arguments: Sequence[str]) -> None:
-    """Add these commands to a command line; the one that the arguments ask for with its options,
-    and with its function in `run`."""
+    """Add these commands to a command line;
+    the one that the arguments ask for with its options, and with its function in `run`."""
     asked = next((argument for argument in arguments if not argument.startswith("-")), "")
     for name in names:
         line = _LINES[_MODULES[name]]

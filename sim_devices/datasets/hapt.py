@@ -1,5 +1,5 @@
-"""HAPT: the continuous 50 Hz recordings behind the UCI set, through the agent's own pipeline,
-sample by sample.
+"""HAPT: the continuous 50 Hz recordings behind the UCI set,
+through the agent's own pipeline, sample by sample.
 
 J. L. Reyes-Ortiz, L. Oneto, A. Samà, X. Parra, D. Anguita, "Transition-Aware Human Activity
 Recognition Using Smartphones", Neurocomputing 2016: 30 people, a phone at the waist, two recordings
@@ -36,7 +36,7 @@ NPZ = "hapt_raw.npz"
 UNSEEN = (2, 4, 9, 10, 12, 13, 18, 20, 24)
 # The first window of the invented day, and the pause between two recordings in windows.
 FIRST_WINDOW = 1_328_125_000
-PAUSE = 94
+PAUSE_WINDOWS = 94
 
 CAVEATS = (
     "same people as UCI HAR: not an independent test of what was tuned there",
@@ -59,8 +59,8 @@ class Recordings:
 
 
 def hapt(path: str | Path, levels: bool = True, margin: int = 0) -> Population:
-    """The recordings found at `path` (the npz, or a folder with it) as one stream of scaled
-    features per person.
+    """The recordings found at `path` (the npz,
+    or a folder with it) as one stream of scaled features per person.
 
     levels: active / sedentary / lying instead of the six activities. margin: see
     `edge_agent.signal.windows`.
@@ -116,8 +116,8 @@ def read_recordings(path: Path) -> Recordings:
 
 
 def stream_of(recordings: Recordings, user: int, margin: int, lost: Counter[str]) -> DeviceStream:
-    """One person's windows in the order of recording; those without one clear activity are left out
-    and counted."""
+    """One person's windows in the order of recording;
+    those without one clear activity are left out and counted."""
     signals = []
     labels = []
     for first, rows in _layout(recordings, user):
@@ -143,10 +143,10 @@ def stream_of(recordings: Recordings, user: int, margin: int, lost: Counter[str]
 
 
 def _layout(recordings: Recordings, user: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """The recordings of one person: the window of the invented day in which each begins, and its
-    rows."""
+    """The recordings of one person: the window of the invented
+    day in which each begins, and its rows."""
     first = FIRST_WINDOW
     for experiment in np.unique(recordings.experiment[recordings.user == user]):
         rows = np.flatnonzero((recordings.experiment == experiment) & (recordings.user == user))
         yield first, rows
-        first += -(-len(rows) // HOP) + PAUSE
+        first += -(-len(rows) // HOP) + PAUSE_WINDOWS

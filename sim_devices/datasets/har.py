@@ -1,5 +1,5 @@
-"""UCI Human Activity Recognition Using Smartphones: 30 people with a phone at the waist, 561
-features per window.
+"""UCI Human Activity Recognition Using Smartphones:
+30 people with a phone at the waist, 561 features per window.
 
 D. Anguita, A. Ghio, L. Oneto, X. Parra, J. L. Reyes-Ortiz, "A Public Domain Dataset for Human
 Activity Recognition Using Smartphones", ESANN 2013. The set asks to be cited and its README forbids
@@ -48,8 +48,8 @@ LEVELS_CAVEAT = "three levels are an easy task: two features chosen by name reac
 
 @dataclass(frozen=True, kw_only=True)
 class Windows:
-    """All windows of the set, in recorded order: features, activity 1..6, subject 1..30, and who
-    was for training."""
+    """All windows of the set, in recorded order:
+    features, activity 1..6, subject 1..30, and who was for training."""
 
     names: tuple[str, ...]
     X: Matrix

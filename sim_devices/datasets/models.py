@@ -56,8 +56,8 @@ def active_size(p: int, setting: Setting) -> int:
 
 
 def true_basis(model: Model, p: int, setting: Setting, rng: np.random.Generator) -> Matrix:
-    """Normalised beta, p x d. Random for I and II (weights from U(0.4, 0.8)), fixed for the
-    others."""
+    """Normalised beta, p x d. Random for I and II (weights from U(0.4, 0.8)),
+    fixed for the others."""
     weights = rng.uniform(0.4, 0.8, active_size(p, setting)) if dimension(model) == 1 else None
     return _basis(model, p, setting, weights)
 
@@ -73,8 +73,8 @@ def simulate(
     clients: int | None = None,
     logistic: bool = False,
 ) -> tuple[Matrix, Matrix]:
-    """n records: X (n x p) and y. With `clients`, that many times n at once: X (clients x n x p), y
-    (clients x n).
+    """n records: X (n x p) and y. With `clients`, that many times n at once:
+    X (clients x n x p), y (clients x n).
 
     Without `basis` the first thing drawn from rng is `true_basis`.
     """
@@ -99,8 +99,8 @@ def simulate(
 def cut_points(
     model: Model, p: int, setting: Setting, slices: int | None = None
 ) -> tuple[float, ...]:
-    """Public cut points that give slices of equal probability: quantiles of y under the model, from
-    no data.
+    """Public cut points that give slices of equal probability:
+    quantiles of y under the model, from no data.
 
     For III, IV and V beta is fixed, and so is the law of y. For II it moves a little with the
     random beta; the cuts are those of equal weights, and the probability of a slice is then off by
@@ -168,8 +168,8 @@ def _basis(model: Model, p: int, setting: Setting, weights: Matrix | None) -> Ma
 
 
 def _correlate(X: Matrix) -> None:
-    """Turn independent columns into an autoregressive sequence, in place: O(p) instead of a p x p
-    root of Sigma."""
+    """Turn independent columns into an autoregressive sequence, in place:
+    O(p) instead of a p x p root of Sigma."""
     X[:, 1:] *= math.sqrt(1 - CORRELATION**2)
     for j in range(1, X.shape[1]):
         X[:, j] += CORRELATION * X[:, j - 1]
@@ -211,8 +211,8 @@ def _law(model: Model, p: int, setting: Setting) -> tuple[Matrix, Matrix]:
 
 
 def _given_one(model: Model, y: float, z: Matrix, covariance: Matrix) -> Matrix:
-    """P(Y <= y | a) for II and IV, P(Y <= y | b) for III, where that index is z standard
-    deviations."""
+    """P(Y <= y | a) for II and IV, P(Y <= y | b) for III,
+    where that index is z standard deviations."""
     if model == "II":
         return np.asarray(ndtr(y - 1 / (0.5 + (math.sqrt(covariance[0, 0]) * z + 1) ** 2)))
     first, second = (1, 0) if model == "III" else (0, 1)

@@ -1,5 +1,5 @@
-"""A population: one stream of records per device, and the people who take no part and are the
-test."""
+"""A population: one stream of records per device,
+and the people who take no part and are the test."""
 
 from __future__ import annotations
 
@@ -116,8 +116,8 @@ class Population:
 
 
 def with_levels(population: Population) -> Population:
-    """The six activities as three levels: active (on the feet and moving), sedentary (sitting,
-    standing), lying."""
+    """The six activities as three levels:
+    active (on the feet and moving), sedentary (sitting, standing), lying."""
     if strange := set(population.classes) - set(LEVEL_OF):
         raise DataError(
             f"{population.name}: {sorted(strange)} are not among the six activities {ACTIVITIES}"

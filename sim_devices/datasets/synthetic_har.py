@@ -1,5 +1,5 @@
-"""Invented people with a phone at the waist: 50 Hz signals of six activities, then the agent's own
-features.
+"""Invented people with a phone at the waist:
+50 Hz signals of six activities, then the agent's own features.
 
 How they move is told in `synthetic_motion`. A stream is a day in short bouts: every run through the
 six activities is a new order of them. Nothing here was fitted to a data set; figures obtained with
@@ -22,7 +22,7 @@ from sim_devices.datasets.population import (
 )
 from sim_devices.datasets.synthetic_motion import Rng, bout, draw_person
 
-LONGEST_BOUT = 10  # windows
+LONGEST_BOUT_WINDOWS = 10
 CAVEATS = (
     "invented people: the figures show that the machinery works, not how well real people can be "
     "told apart",
@@ -38,8 +38,8 @@ def synthetic_har(
     levels: bool = True,
     names: tuple[str, ...] = FEATURE_NAMES,
 ) -> Population:
-    """`people` invented persons with `windows` records each; the last `unseen` of them (three in
-    ten) take no part.
+    """`people` invented persons with `windows` records each;
+    the last `unseen` of them (three in ten) take no part.
 
     levels: active / sedentary / lying instead of the six activities. names: the features wanted.
     Person k of a seed is the same however many people there are.
@@ -71,7 +71,7 @@ def synthetic_har(
 
 def _stream(number: int, windows: int, rng: Rng, columns: list[int]) -> DeviceStream:
     person = draw_person(rng)
-    longest = min(LONGEST_BOUT, windows // len(ACTIVITIES))
+    longest = min(LONGEST_BOUT_WINDOWS, windows // len(ACTIVITIES))
     pieces: list[Matrix] = []
     labels: list[str] = []
     while len(labels) < windows:

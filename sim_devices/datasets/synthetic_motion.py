@@ -24,8 +24,8 @@ HARMONICS = np.arange(1, 7)
 
 @dataclass(frozen=True, kw_only=True)
 class Gait:
-    """How an activity differs from the person's level walk: factors, and the lean of the body in
-    radians."""
+    """How an activity differs from the person's level walk:
+    factors, and the lean of the body in radians."""
 
     cadence: float
     vigour: float
@@ -116,8 +116,8 @@ def _measured(person: Person, acc: Matrix, gyro: Matrix, rng: Rng) -> tuple[Matr
 
 
 def _steps(person: Person, gait: Gait, t: Matrix, rng: Rng) -> tuple[Matrix, Matrix]:
-    """Body axes: up, left, forward. Sideways motion, roll and yaw follow the stride, which is two
-    steps."""
+    """Body axes: up, left, forward. Sideways motion,
+    roll and yaw follow the stride, which is two steps."""
     cadence = person.cadence * gait.cadence * np.exp(rng.normal(0, 0.05))
     wander = np.cumsum(rng.normal(0, 0.02, len(t))) / np.sqrt(RATE)
     phase = 2 * np.pi * (cadence * t + wander) + rng.uniform(0, 2 * np.pi)

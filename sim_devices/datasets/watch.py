@@ -1,5 +1,5 @@
-"""Shoulder exercises with a smartwatch: real sensor data that come with the package `seglearn`, no
-download needed.
+"""Shoulder exercises with a smartwatch:
+real sensor data that come with the package `seglearn`, no download needed.
 
 D. Burns, N. Leung, M. Hardisty, C. Whyne, P. Henry, S. McLachlin, "Shoulder physiotherapy exercise
 recognition: machine learning the inertial signals from a smartwatch", Physiological Measurement 39
@@ -20,9 +20,9 @@ from numpy.lib.stride_tricks import sliding_window_view
 from fsir.arrays import Matrix
 from sim_devices.datasets.population import DataError, DeviceStream, Population
 
-WINDOW = 128
-STEP = 64  # 2.56 s at 50 Hz, half overlapping
-UNIT_RECORDS = WINDOW // STEP
+WINDOW_SAMPLES = 128
+STEP_SAMPLES = 64  # 2.56 s at 50 Hz, half overlapping
+UNIT_RECORDS = WINDOW_SAMPLES // STEP_SAMPLES
 UNSEEN = (8, 9, 10)
 
 SIGNALS = ("ax", "ay", "az", "wx", "wy", "wz", "a", "w")  # a, w: lengths of the two vectors
@@ -89,7 +89,9 @@ def watch(path: Path | None = None) -> Population:
 def window_features(signal: Matrix) -> Matrix:
     """Features of every window of a recording (time x 6 channels): one row per window."""
     lengths = [np.linalg.norm(signal[:, axes], axis=1) for axes in (slice(0, 3), slice(3, 6))]
-    windows = sliding_window_view(np.column_stack([signal, *lengths]), WINDOW, axis=0)[::STEP]
+    windows = sliding_window_view(np.column_stack([signal, *lengths]), WINDOW_SAMPLES, axis=0)[
+        ::STEP_SAMPLES
+    ]
     mean = windows.mean(axis=2)
     std = windows.std(axis=2)
     statistics = [mean, std, windows.min(axis=2), windows.max(axis=2), (windows**2).mean(axis=2)]
@@ -104,8 +106,8 @@ def window_features(signal: Matrix) -> Matrix:
 
 
 def _mirrored(signal: Matrix, left: bool) -> Matrix:
-    """The left wrist as a right one. A mirror across x turns a velocity's x, and a rotation's y and
-    z."""
+    """The left wrist as a right one. A mirror across x turns a velocity's x,
+    and a rotation's y and z."""
     return signal * np.array([-1.0, 1.0, 1.0, 1.0, -1.0, -1.0]) if left else signal
 
 

@@ -1,5 +1,5 @@
-"""A broker for the length of a `with` block: mosquitto where there is one, else the embedded one,
-or somebody's URL.
+"""A broker for the length of a `with` block:
+mosquitto where there is one, else the embedded one, or somebody's URL.
 
     with LocalBroker() as broker:
         url = broker.start("auto")      # mqtt://127.0.0.1:40123
@@ -57,15 +57,15 @@ class BrokerError(FsirError):
 
 
 def find_mosquitto() -> str | None:
-    """Path of the mosquitto program. Debian puts it in /usr/sbin, which is not on the PATH of
-    ordinary users."""
+    """Path of the mosquitto program. Debian puts it in /usr/sbin,
+    which is not on the PATH of ordinary users."""
     places = (os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/opt/homebrew/sbin")
     return shutil.which("mosquitto", path=os.pathsep.join(places))
 
 
 class LocalBroker:
-    """One broker: `start`, and for fault tests `kill` and `restart` (same port; mosquitto also the
-    same memory)."""
+    """One broker: `start`, and for fault tests `kill` and `restart` (same port;
+    mosquitto also the same memory)."""
 
     def __init__(self) -> None:
         self.kind = ""
@@ -123,13 +123,13 @@ class LocalBroker:
                     raise
 
     def kill(self) -> None:
-        """End the child at once, as a power cut would: mosquitto keeps what it last saved, the
-        embedded one nothing."""
+        """End the child at once, as a power cut would:
+        mosquitto keeps what it last saved, the embedded one nothing."""
         self._end(signal.SIGKILL)
 
     def restart(self) -> str:
-        """Start the child again on the same port, after `kill` or, if it still runs, after a clean
-        stop."""
+        """Start the child again on the same port, after `kill` or,
+        if it still runs, after a clean stop."""
         if self._directory is None:
             raise BrokerError(
                 "only a broker that was started here can be restarted: "

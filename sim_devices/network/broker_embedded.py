@@ -1,5 +1,5 @@
-"""The embedded MQTT broker: `python -m sim_devices.network.broker_embedded --port N`, loopback
-only, no files, no root.
+"""The embedded MQTT broker: `python -m sim_devices.network.broker_embedded --port N`,
+loopback only, no files, no root.
 
 It is amqtt with those traps closed that a federation would fall into; each has a test. As it comes,
 a hundred devices that join at once get 38,000 messages meant for others, lose their connection 700
@@ -40,8 +40,8 @@ class AcceptEveryone(BaseAuthPlugin):  # type: ignore[misc]
 
 
 class EmbeddedBroker(Broker):  # type: ignore[misc]
-    """amqtt, sending retained and queued messages without waiting, and only to those who asked for
-    them."""
+    """amqtt, sending retained and queued messages without waiting,
+    and only to those who asked for them."""
 
     def __init__(self, config: BrokerConfig) -> None:
         super().__init__(config)
@@ -101,8 +101,8 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
 
 
 async def serve(port: int, *, follow_stdin: bool) -> None:
-    """Serve on the loopback interface until a signal comes or, if asked to follow it, standard
-    input is closed."""
+    """Serve on the loopback interface until a signal comes or, if asked to follow it,
+    standard input is closed."""
     config = BrokerConfig(
         listeners={"default": ListenerConfig(bind=f"127.0.0.1:{port}")},
         plugins={f"{AcceptEveryone.__module__}.{AcceptEveryone.__qualname__}": {}},
@@ -123,8 +123,8 @@ async def serve(port: int, *, follow_stdin: bool) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Command line of the child process that `sim_devices.network.broker` starts; also of use by
-    hand."""
+    """Command line of the child process that `sim_devices.network.broker` starts;
+    also of use by hand."""
     parser = argparse.ArgumentParser(
         prog="python -m sim_devices.network.broker_embedded", description=__doc__
     )

@@ -1,5 +1,5 @@
-"""One simulated federation, end to end: a broker, the real aggregator daemon, and a fleet that runs
-the real agent code."""
+"""One simulated federation, end to end:
+a broker, the real aggregator daemon, and a fleet that runs the real agent code."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What each part of the default release contributes: one thing changed at a time, over the
-low-dimensional cells."""
+"""What each part of the default release contributes:
+one thing changed at a time, over the low-dimensional cells."""
 
 from __future__ import annotations
 
@@ -32,16 +32,16 @@ def as_is(stage: Stage, cell: Cell) -> Stage:
 
 
 def separate(stage: Stage, cell: Cell) -> Stage:
-    """Sums and second moment released one after the other, each for half of mu^2, instead of
-    together."""
+    """Sums and second moment released one after the other, each for half of mu^2,
+    instead of together."""
     C = stage.norm
     mu = stage.mu / math.sqrt(2.0)
     return _with_noise(stage, 2.0 * C / mu, math.sqrt(2.0) * C * C / mu)
 
 
 def classical(stage: Stage, cell: Cell) -> Stage:
-    """The same, each with (epsilon, delta) by the classical formula, as the paper does for the
-    slice means."""
+    """The same, each with (epsilon, delta) by the classical formula,
+    as the paper does for the slice means."""
     C = stage.norm
     s_M = accounting.classical_sigma(2.0 * C, cell.epsilon, cell.delta)
     s_S = accounting.classical_sigma(math.sqrt(2.0) * C * C, cell.epsilon, cell.delta)
@@ -86,8 +86,8 @@ VARIANTS = {
 
 
 def ablation(replications: int, seed: int) -> dict[str, dict[str, float]]:
-    """For each variant: cells won against the paper's FSIR-VGM, mean loss, and median ratio to the
-    floor."""
+    """For each variant: cells won against the paper's FSIR-VGM, mean loss,
+    and median ratio to the floor."""
     losses: Losses = defaultdict(list)
     for model in MODELS:
         wanted = [cell for cell in cells("low") if cell.model == model]

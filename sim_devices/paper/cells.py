@@ -44,8 +44,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Printed:
-    """A number of the paper: mean loss and, in its words, the standard error (it is a standard
-    deviation)."""
+    """A number of the paper: mean loss and, in its words,
+    the standard error (it is a standard deviation)."""
 
     loss: float
     spread: float

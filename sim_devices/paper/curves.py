@@ -1,5 +1,5 @@
-"""The paper's two curves: the angle to the true subspace against the records of one client, and
-against clients."""
+"""The paper's two curves: the angle to the true subspace against the records of one client,
+and against clients."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Point:
 
 
 def cost_curve(replications: int, seed: int) -> list[Point]:
-    """One client, n from 100 to 50,000; epsilon 1 for each of slice means and covariance, 2 in all
-    for `gaussian`."""
+    """One client, n from 100 to 50,000; epsilon 1 for each of slice means and covariance,
+    2 in all for `gaussian`."""
     points = []
     for model in COST_MODELS:
         cells = [_cell(model, n, 1) for n in COST_SIZES]

@@ -14,8 +14,8 @@ ClientMoments = tuple[Matrix, Matrix, Matrix]  # sums, counts, second moment
 
 @dataclass(frozen=True, eq=False)
 class ExactMoments:
-    """Slice sums (p x columns), slice counts and second moment, in accumulated integers or in plain
-    units."""
+    """Slice sums (p x columns), slice counts and second moment,
+    in accumulated integers or in plain units."""
 
     n: int
     sums: Matrix
@@ -39,8 +39,8 @@ class PerClient:
 
 
 def client_moments(rows: Matrix, one_hot: Matrix, sizes: Sequence[int]) -> list[ClientMoments]:
-    """Sums, counts and second moment of one client's first records, for each of the increasing
-    sizes."""
+    """Sums, counts and second moment of one client's first records,
+    for each of the increasing sizes."""
     moments: list[ClientMoments] = []
     start = 0
     sums = np.zeros(())

@@ -49,8 +49,8 @@ def clients(replications: int, seed: int, out: Path) -> dict[str, float]:
 
 
 def flights(seeds: int, seed: int, epsilon: float, out: Path) -> dict[str, Any]:
-    """Arrival delay against the first direction, and the median angles to the direction without
-    privacy."""
+    """Arrival delay against the first direction,
+    and the median angles to the direction without privacy."""
     population = flight_data.flights(seed)
     designs = {name: design(population, epsilon) for name, design in airline.DESIGNS.items()}
     turned = airline.median_angles(population, designs, range(seeds), epsilon)

@@ -1,5 +1,5 @@
-"""One replication of the high-dimensional tables: screening, then the same estimate on the active
-set.
+"""One replication of the high-dimensional tables:
+screening, then the same estimate on the active set.
 
 iid, vgm   the paper: votes that leak (erratum E8), then its mechanisms on the active set
 gaussian   private: two reports of every device about the same records; the first holds noisy sums
@@ -65,8 +65,8 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Published:
-    """What the paper's mechanisms start from: the active set that was voted for, and what clients
-    compute on it."""
+    """What the paper's mechanisms start from:
+    the active set that was voted for, and what clients compute on it."""
 
     active: tuple[int, ...]
     statistics: profiles.ClientStatistics

@@ -1,5 +1,5 @@
-"""One replication of the low-dimensional tables: all sizes, numbers of clients, epsilons and
-mechanisms on shared data.
+"""One replication of the low-dimensional tables:
+all sizes, numbers of clients, epsilons and mechanisms on shared data.
 
 Clients come in blocks of ten with 5,000 records each; a cell with fewer clients or records takes
 the first ones. Every random stream is named by seed, model, replication and its purpose, so that a
@@ -59,8 +59,8 @@ def stream(seed: int, *labels: int) -> np.random.Generator:
 
 @lru_cache(maxsize=256)
 def low_task(cell: Cell, covariance_epsilon: float, norm_per_root: float = NORM_PER_ROOT) -> Task:
-    """The task of a cell for the default release: all that the paper spends, on slice means and
-    covariance, in one."""
+    """The task of a cell for the default release:
+    all that the paper spends, on slice means and covariance, in one."""
     model = cell.model
     p = cell.p
     C = clip_norm(p, norm_per_root)

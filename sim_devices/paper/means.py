@@ -69,8 +69,8 @@ def mean_of(values: Sequence[Value]) -> Mean:
 
 
 def run_cell(cell: Cell, mechanism: str, profile: Profile, replications: int, seed: int) -> Mean:
-    """Mean over replications of one cell and mechanism: the same numbers as in the run of all
-    cells."""
+    """Mean over replications of one cell and mechanism:
+    the same numbers as in the run of all cells."""
     run = _low if cell.setting == "low" else _high
     return mean_of([run(cell, mechanism, profile, k, seed) for k in range(replications)])
 

@@ -1,5 +1,5 @@
-"""The default release of many devices, drawn at once: the distribution of their merged reports
-without the devices.
+"""The default release of many devices, drawn at once:
+the distribution of their merged reports without the devices.
 
 Each device publishes `floor(v/step + s z + 1/2)` with `s = sd/step` of at least 8. Such a rounded
 Gaussian is, up to terms of the order `exp(-2 pi^2 s^2)`, a Gaussian of variance `s^2 + 1/12` on the
@@ -27,8 +27,8 @@ NORM_PER_ROOT = 0.85
 
 
 def clip_norm(p: int, norm_per_root: float = NORM_PER_ROOT) -> float:
-    """Euclidean clip C for p features of public centre 0 and scale 1: 0.85 of the usual length of a
-    record, sqrt(p).
+    """Euclidean clip C for p features of public centre 0 and scale 1:
+    0.85 of the usual length of a record, sqrt(p).
 
     Nearly every record is shortened. That costs little, because shortening keeps a record's
     direction, and directions are what is estimated; and the noise, which grows with C, shrinks.
@@ -42,8 +42,8 @@ def clip_norm(p: int, norm_per_root: float = NORM_PER_ROOT) -> float:
 def merged_release(
     stage: Stage, exact: ExactMoments, devices: int, rng: np.random.Generator
 ) -> Totals:
-    """What the aggregator holds after `devices` reports about records whose exact sums are
-    given."""
+    """What the aggregator holds after `devices` reports about
+    records whose exact sums are given."""
     totals = Totals(stage)
     p = stage.p
     values = (
@@ -64,8 +64,8 @@ def merged_release(
 
 
 def basis_of(m: Merged, d: int) -> Matrix:
-    """A basis of the subspace that `fsir.estimate.subspace.estimate` emits, without the rest of its
-    message."""
+    """A basis of the subspace that `fsir.estimate.subspace.estimate` emits,
+    without the rest of its message."""
     return directions(m, whitened(m, covariance(m)), d)
 
 

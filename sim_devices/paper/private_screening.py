@@ -1,5 +1,5 @@
-"""Private ways to an active set on simulated fleets, from the same noisy sums that devices would
-publish."""
+"""Private ways to an active set on simulated fleets,
+from the same noisy sums that devices would publish."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ EXPECTED_FALSE = 1.0  # features that the funnel keeps by chance
 
 @lru_cache(maxsize=256)
 def high_task(cell: Cell, share: float, p: int | None = None) -> Task:
-    """The task of a cell for the private ways, in which reports before the final one have `share`
-    of the budget.
+    """The task of a cell for the private ways,
+    in which reports before the final one have `share` of the budget.
 
     With `p`, the task of one report of the funnel, about that many of the cell's features.
     """
@@ -64,8 +64,8 @@ def high_task(cell: Cell, share: float, p: int | None = None) -> Task:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Rows:
-    """The truncated records that devices keep between reports, and the clipped slice sums of all
-    features."""
+    """The truncated records that devices keep between reports,
+    and the clipped slice sums of all features."""
 
     n: int
     # Clients x records x p, of which the first n count for the private ways.
@@ -86,14 +86,14 @@ class Rows:
         return len(self.kept)
 
     def raw(self, features: Sequence[int], everything: bool = False) -> Matrix:
-        """Records restricted to some features, not clipped, in plain units: clients x n x
-        features."""
+        """Records restricted to some features, not clipped, in plain units:
+        clients x n x features."""
         records = self.kept.shape[1] if everything else self.n
         return np.asarray(self.kept[:, :records, list(features)] * self.grid)
 
     def moments(self, task: Task, stage: Stage, features: Sequence[int]) -> ExactMoments:
-        """Exact merged sums of a stage, for the given of all features, clipped to the stage's
-        norm."""
+        """Exact merged sums of a stage, for the given of all features,
+        clipped to the stage's norm."""
         H = self.sums.shape[2]
         p = stage.p
         sums = np.zeros((p, H))
@@ -115,8 +115,8 @@ class Rows:
 
 
 def screened(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...]:
-    """The default: one report about all features, from which the aggregator selects by its size
-    rule."""
+    """The default: one report about all features,
+    from which the aggregator selects by its size rule."""
     task = high_task(cell, TWO_STAGES)
     stage = first_stage(task)
     totals = merged_release(stage, rows.moments(task, stage, range(cell.p)), rows.clients, rng)
@@ -132,8 +132,8 @@ def _rule(task: Task) -> Screening:
 
 
 def funnelled(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...]:
-    """Three reports about fewer and fewer features; what earlier ones said about those that are
-    left is kept."""
+    """Three reports about fewer and fewer features;
+    what earlier ones said about those that are left is kept."""
     features = np.arange(cell.p)
     M = np.zeros(())
     weight = 0.0

@@ -35,8 +35,8 @@ def records_of(profile: Profile, n: int) -> int:
 
 @dataclass(frozen=True)
 class ClientStatistics:
-    """What clients compute before noise: slice means (clients x p x H), covariances, and what
-    scales their noise."""
+    """What clients compute before noise:
+    slice means (clients x p x H), covariances, and what scales their noise."""
 
     M: Matrix
     Sigma: Matrix
@@ -48,8 +48,8 @@ class ClientStatistics:
 def client_statistics(
     X: Matrix, y: Matrix, classes: int, profile: Profile, slices: int = SLICES
 ) -> ClientStatistics:
-    """Slice means and covariances of centred records; X is clients x n x p. `classes`: 0 for a
-    numeric response."""
+    """Slice means and covariances of centred records; X is clients x n x p.
+    `classes`: 0 for a numeric response."""
     n = X.shape[1]
     # Single precision halves the time, and its rounding is far below every noise here.
     centred = (X - np.full((1, n), 1.0 / n) @ X).astype(np.float32)
@@ -72,8 +72,8 @@ def client_statistics(
 def slice_sums(
     X: NDArray[Any], y: Matrix, classes: int, slices: int = SLICES
 ) -> tuple[Matrix, Matrix]:
-    """Sums (clients x H x p) and counts of each client's slices, which are quantiles of its own
-    y."""
+    """Sums (clients x H x p) and counts of each client's slices,
+    which are quantiles of its own y."""
     clients, n, _ = X.shape
     slices = classes or slices
     # At least the lower end of the slice; nothing is in the last.
@@ -110,8 +110,8 @@ def merged_iid(
     delta: float,
     rng: np.random.Generator,
 ) -> Matrix:
-    """Mean over the first `clients` of their slice means with i.i.d. noise (the noise of the mean,
-    drawn at once)."""
+    """Mean over the first `clients` of their slice means with i.i.d.
+    noise (the noise of the mean, drawn at once)."""
     M = statistics.M[:clients].mean(axis=0)
     p, slices = M.shape
     variance = iid_variance(profile, p, statistics.n, slices, epsilon, delta)

@@ -37,8 +37,8 @@ class Unit:
 
 @dataclass(frozen=True, kw_only=True)
 class Value:
-    """What one replication gave in one cell; `recall` and `size` of the active set in high
-    dimension."""
+    """What one replication gave in one cell;
+    `recall` and `size` of the active set in high dimension."""
 
     epsilon: float
     n: int
@@ -123,8 +123,8 @@ def _computed(missing: list[Unit], seed: int, workers: int) -> Iterator[tuple[Un
 
 
 def read(path: Path, seed: int) -> Iterator[tuple[Unit, list[Value]]]:
-    """The finished units of a results file; a last line that a crash cut short is computed
-    again."""
+    """The finished units of a results file;
+    a last line that a crash cut short is computed again."""
     if not path.exists():
         return
     lines = path.read_text("utf-8").splitlines(keepends=True)

@@ -42,8 +42,8 @@ class Admission:
         return np.array([i not in faults for i in range(len(rows))])
 
     def extreme(self, direction: Matrix, centre: Matrix) -> Matrix:
-        """As far from `centre` in `direction` as passes, block by block; where the centre fails,
-        from the mean."""
+        """As far from `centre` in `direction` as passes, block by block;
+        where the centre fails, from the mean."""
         row = self.honest.copy()
         for block in self.blocks:
             if not np.any(direction[block]):

@@ -19,8 +19,8 @@ ROUNDS = 12
 
 @dataclass(frozen=True, kw_only=True)
 class Measured:
-    """What `liars` of the devices achieve against one aggregation; without liars, what the
-    aggregation costs."""
+    """What `liars` of the devices achieve against one aggregation;
+    without liars, what the aggregation costs."""
 
     aggregation: str
     liars: int
@@ -30,8 +30,8 @@ class Measured:
 
 
 class Measurement:
-    """The draws that all cells of a setting share: some for the liars to plan on, others to try it
-    on."""
+    """The draws that all cells of a setting share:
+    some for the liars to plan on, others to try it on."""
 
     def __init__(self, setting: Setting, seed: int, plans: int, tries: int) -> None:
         self.setting = setting

@@ -1,5 +1,5 @@
-"""From a mean report to the subspace, and how far that is turned; everything on leading axes of
-replications."""
+"""From a mean report to the subspace, and how far that is turned;
+everything on leading axes of replications."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Honest reports of many devices at once: simulated records, the agent's own clipping, noise as it
-is published."""
+"""Honest reports of many devices at once:
+simulated records, the agent's own clipping, noise as it is published."""
 
 from __future__ import annotations
 

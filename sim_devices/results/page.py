@@ -1,5 +1,5 @@
-"""The result of a run as one self-contained HTML page: no script, no network, a drawing that stays
-sharp."""
+"""The result of a run as one self-contained HTML page:
+no script, no network, a drawing that stays sharp."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 from fsir.arrays import Matrix
 from sim_devices.results.picture import COLOURS, Panel, coordinates, thinned
 
-_SIZE = 420
-_MARGIN = 34
+_SIZE_PIXELS = 420
+_MARGIN_PIXELS = 34
 _MOST_POINTS = 350
 _STYLE = (
     "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;"
@@ -70,11 +70,12 @@ def _svg(panel: Panel) -> str:
         groups.append((0, "", panel.Z[rows, 0], panel.response[rows].astype(float)))
     xs = np.concatenate([g[2] for g in groups])
     ys = np.concatenate([g[3] for g in groups])
-    parts = [f'<svg width="{_SIZE}" height="{_SIZE}" role="img" aria-label="{_text(panel.title)}">']
+    size = f'width="{_SIZE_PIXELS}" height="{_SIZE_PIXELS}"'
+    parts = [f'<svg {size} role="img" aria-label="{_text(panel.title)}">']
     for h, label, x, y in groups:
         colour = COLOURS[h % len(COLOURS)]
         parts.append(f'<g fill="{colour}" fill-opacity="0.55"><title>{_text(label)}</title>')
-        points = zip(_scaled(x, xs), _SIZE - _scaled(y, ys), strict=True)
+        points = zip(_scaled(x, xs), _SIZE_PIXELS - _scaled(y, ys), strict=True)
         parts.extend(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.6"/>' for a, b in points)
         parts.append("</g>")
     return "".join([*parts, "</svg>"])
@@ -83,4 +84,6 @@ def _svg(panel: Panel) -> str:
 def _scaled(values: Matrix, everything: Matrix) -> Matrix:
     low = float(everything.min())
     high = float(everything.max())
-    return _MARGIN + (values - low) / ((high - low) or 1.0) * (_SIZE - 2 * _MARGIN)
+    return _MARGIN_PIXELS + (values - low) / ((high - low) or 1.0) * (
+        _SIZE_PIXELS - 2 * _MARGIN_PIXELS
+    )

@@ -20,8 +20,8 @@ MOST_POINTS = 600  # per class and panel: more only hide each other
 
 @dataclass(frozen=True)
 class Panel:
-    """The records of unseen people on the estimated directions; `response` holds labels or
-    numbers."""
+    """The records of unseen people on the estimated directions;
+    `response` holds labels or numbers."""
 
     title: str
     Z: Matrix
@@ -72,8 +72,8 @@ def _draw_panel(axis: Any, panel: Panel, response_name: str) -> None:
 
 
 def coordinates(Z: Matrix, h: int) -> tuple[Matrix, Matrix]:
-    """Two coordinates per record; a single direction is spread out by class, with an even
-    jitter."""
+    """Two coordinates per record; a single direction is spread out by class,
+    with an even jitter."""
     if Z.shape[1] > 1:
         return Z[:, 0], Z[:, 1]
     jitter = (np.arange(len(Z)) * 0.618034 % 1.0).astype(np.float64)

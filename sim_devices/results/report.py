@@ -1,5 +1,5 @@
-"""What a run says at its end: a few lines for people, one object for programs, a picture and a
-page."""
+"""What a run says at its end: a few lines for people, one object for programs,
+a picture and a page."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""How good a subspace is for people who took no part, and what one would get without the
-federation."""
+"""How good a subspace is for people who took no part,
+and what one would get without the federation."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def projected(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -
 
 
 def accuracy(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -> float:
-    """Share of records that the subspace's own classifier names rightly, every record counting the
-    same."""
+    """Share of records that the subspace's own classifier names rightly,
+    every record counting the same."""
     projector = Projector(task, subspace)
     chosen = columns(task, subspace)
     right = [np.array(projector.classify(stream.X[:, chosen])[0]) == stream.y for stream in streams]
@@ -45,8 +45,8 @@ def accuracy(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) ->
 
 
 def without_network(task: Task, streams: Sequence[DeviceStream], seed: int = 0) -> Subspace:
-    """The same two stages, computed in one place: for controls, and to check what came over the
-    network."""
+    """The same two stages, computed in one place:
+    for controls, and to check what came over the network."""
     n = task.report.records or min(len(stream) for stream in streams)
     totals = _merged(task, first_stage(task), streams, n, seed)
     if task.screening is not None:
@@ -78,8 +78,8 @@ def controls(
     volunteer: DeviceStream | None,
     unseen: Sequence[DeviceStream],
 ) -> dict[str, float]:
-    """Accuracies that put a result into perspective: by guessing, from the volunteer alone, and
-    without noise."""
+    """Accuracies that put a result into perspective:
+    by guessing, from the volunteer alone, and without noise."""
     responses = np.concatenate([stream.y for stream in devices])
     labels, counts = np.unique(responses, return_counts=True)
     guessed = np.concatenate([stream.y for stream in unseen]) == labels[counts.argmax()]

@@ -76,8 +76,8 @@ def activities(
 
 
 def _from_public_sample(population: Population, volunteer: str | None, chosen: int) -> Scenario:
-    """One report, about features that tell the volunteer's classes apart: what `fsir-aggregator
-    task new` writes."""
+    """One report, about features that tell the volunteer's classes apart:
+    what `fsir-aggregator task new` writes."""
     if volunteer is None:
         raise DataError(
             f"--choose {chosen}: features are chosen from a volunteer's records; name one with "

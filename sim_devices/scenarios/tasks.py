@@ -32,8 +32,8 @@ class Setting:
 
 @dataclass(frozen=True, kw_only=True)
 class Geometry:
-    """Public constants of one data set: standardisation, clips, and how many features are screened
-    for."""
+    """Public constants of one data set: standardisation, clips,
+    and how many features are screened for."""
 
     centre: Matrix
     scale: Matrix
@@ -91,8 +91,8 @@ def build(population: Population, geometry: Geometry, setting: Setting) -> Task:
 
 
 def with_volunteer(population: Population, name: str) -> tuple[Population, DeviceStream]:
-    """The population without one of its devices, and that person's records, which become public
-    knowledge."""
+    """The population without one of its devices, and that person's records,
+    which become public knowledge."""
     for stream in population.devices:
         if stream.device == name:
             rest = tuple(other for other in population.devices if other.device != name)
@@ -103,8 +103,8 @@ def with_volunteer(population: Population, name: str) -> tuple[Population, Devic
 
 
 def volunteer_centre(volunteer: DeviceStream) -> Matrix:
-    """The mean of the volunteer's classes, each counting the same, so that it does not depend on
-    the person's day."""
+    """The mean of the volunteer's classes, each counting the same,
+    so that it does not depend on the person's day."""
     labels = sorted(set(volunteer.y.tolist()))
     means = [volunteer.X[volunteer.y == label].mean(axis=0) for label in labels]
     return np.asarray(np.mean(means, axis=0))

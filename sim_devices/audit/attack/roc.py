@@ -41,8 +41,8 @@ def limit(mu: float) -> Matrix:
 
 
 def limit_area(mu: float) -> float:
-    """The largest mean area of any attack: `Phi(mu / 2)`, because a member and a stranger can
-    change places."""
+    """The largest mean area of any attack:
+    `Phi(mu / 2)`, because a member and a stranger can change places."""
     return float(ndtr(mu / 2.0))
 
 

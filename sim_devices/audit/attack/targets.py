@@ -1,5 +1,5 @@
-"""What the tracing attack is tried on: body fat as in the paper's introduction, HAR devices,
-independent features."""
+"""What the tracing attack is tried on:
+body fat as in the paper's introduction, HAR devices, independent features."""
 
 from __future__ import annotations
 
@@ -77,8 +77,8 @@ def _task(names: list[str], n: int, R: float, C: float, budget: Budget, keep: in
 
 
 def body_fat(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
-    """The paper's example. Records are whitened with the whole sample, as the paper assumes X ~
-    N(0, I)."""
+    """The paper's example. Records are whitened with the whole sample,
+    as the paper assumes X ~ N(0, I)."""
     X, over = read_body_fat(path)
     X = X - X.mean(axis=0)
     X = X @ np.linalg.inv(np.linalg.cholesky(np.cov(X.T))).T
@@ -132,8 +132,8 @@ def read_body_fat(path: Path) -> tuple[Matrix, Flags]:
 
 
 def har(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
-    """One person's windows, half of them the device's data; the attacker knows all candidates, not
-    which half."""
+    """One person's windows, half of them the device's data;
+    the attacker knows all candidates, not which half."""
     from sim_devices.scenarios import scenarios, tasks
 
     scenario = scenarios.har(path, levels=True, volunteer="subject-01")
@@ -165,8 +165,8 @@ def har(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
 
 
 def independent(budget: Budget, repetitions: int, seed: int, n: int = 300, p: int = 561) -> Panel:
-    """Independent N(0, 1) features, the response a coin: every feature is one more witness against
-    a member."""
+    """Independent N(0, 1) features, the response a coin:
+    every feature is one more witness against a member."""
     task = _task([f"x{j}" for j in range(p)], n, 4.0, math.sqrt(p), budget, keep=5)
 
     def repetition(rng: np.random.Generator, noise_seed: int) -> tuple[Scores, Flags]:

@@ -87,8 +87,8 @@ def _tail_event(
 
 
 def log_chi_square_tail(degrees: int, x: Matrix) -> Matrix:
-    """`log P(chi^2 > x)` without underflow, from the finite sum for the regularised upper gamma
-    function.
+    """`log P(chi^2 > x)` without underflow,
+    from the finite sum for the regularised upper gamma function.
 
     `Q(a + 1, y) = Q(a, y) + y^a e^-y / Gamma(a + 1)`, from `Q(1, y) = e^-y` or `Q(1/2, y) = 2
     Phi(-sqrt(2y))`.

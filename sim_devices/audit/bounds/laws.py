@@ -12,8 +12,8 @@ from fsir.arrays import Matrix
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
-    """Independent columns, each with covariance `basis diag(variances) basis^T`; no basis: the
-    coordinate axes."""
+    """Independent columns, each with covariance `basis diag(variances) basis^T`;
+    no basis: the coordinate axes."""
 
     mean: Matrix  # k x columns
     variances: Matrix  # k
@@ -29,8 +29,8 @@ class Gaussian:
         return np.eye(len(self.variances)) if self.basis is None else self.basis
 
     def log_density(self, Y: Matrix) -> Matrix:
-        """Of samples (count, columns, k), up to the constant that every Gaussian of this size
-        shares."""
+        """Of samples (count, columns, k), up to the constant that
+        every Gaussian of this size shares."""
         away = Y - self.mean.T
         along = away if self.basis is None else away @ self.basis
         quadratic = (along * along).sum(axis=1) @ (1.0 / self.variances)
@@ -44,8 +44,8 @@ class Gaussian:
         return drawn
 
     def loss(self, other: Gaussian) -> tuple[float, float]:
-        """Mean (Kullback and Leibler's divergence) and standard deviation of `log p/q` under this
-        law."""
+        """Mean (Kullback and Leibler's divergence) and standard
+        deviation of `log p/q` under this law."""
         mine = self.directions()
         its = other.directions()
         columns = self.mean.shape[1]

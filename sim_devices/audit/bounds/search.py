@@ -1,5 +1,5 @@
-"""The worst neighbour of given data: records on the clip, in every slice, in the directions that
-matter.
+"""The worst neighbour of given data:
+records on the clip, in every slice, in the directions that matter.
 
 The law of each neighbour is known exactly, so that trying one costs a pass over the data. First
 many replacements at a few places, then the best replacements at many places; the few that move the
@@ -37,8 +37,8 @@ class Setting:
     unit: int = 1  # consecutive records that are replaced together
 
     def on_clip(self, x: Matrix) -> Matrix:
-        """The record in this direction that reaches the clip; a zero has no direction and gets a
-        corner."""
+        """The record in this direction that reaches the clip;
+        a zero has no direction and gets a corner."""
         x = x if np.any(x) else np.ones_like(x)
         scaled: Matrix = np.clip(x * (self.norm / np.linalg.norm(x)), -self.truncate, self.truncate)
         return scaled
@@ -46,8 +46,8 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Replacement:
-    """What a record becomes: `own` times its own direction plus a fixed one, on the clip unless
-    `kept` as it is."""
+    """What a record becomes: `own` times its own direction plus a fixed one,
+    on the clip unless `kept` as it is."""
 
     slice_: int
     fixed: Matrix | None = None
@@ -99,8 +99,8 @@ def search(
 
 
 def moved(first: Law, second: Law) -> float:
-    """How far apart two laws are, to rank neighbours: about the privacy loss that one draw in a
-    thousand exceeds."""
+    """How far apart two laws are, to rank neighbours:
+    about the privacy loss that one draw in a thousand exceeds."""
     if isinstance(first, Certain) or isinstance(second, Certain):
         return float(first != second)
     if same_noise(first, second):
@@ -121,8 +121,8 @@ def neighbour(records: Records, place: int, replacement: Replacement, setting: S
 
 
 def replacements(records: Records, setting: Setting, rng: np.random.Generator) -> list[Replacement]:
-    """Another label, the opposite, the same and longer; singular vectors of the slice means,
-    corners; in each slice."""
+    """Another label, the opposite, the same and longer;
+    singular vectors of the slice means, corners; in each slice."""
     M = np.stack(
         [records.X[records.slices == h].sum(axis=0) for h in range(setting.slices)], axis=1
     )

@@ -1,5 +1,5 @@
-"""The shipped path: from the records of a device to the bytes that it publishes, through the real
-agent.
+"""The shipped path: from the records of a device to the bytes that it publishes,
+through the real agent.
 
 Beside it stand agents with one thing broken each. They exist so that the audit can show that it
 would find out.
@@ -38,8 +38,8 @@ def source_of(seed: int | None) -> Source:
 
 
 def through_agent(task: Task, source: Source = SystemNoise, replay: bool = False) -> Path:
-    """What an agent publishes for this task: each different message once. `replay` feeds it its
-    records again."""
+    """What an agent publishes for this task: each different message once.
+    `replay` feeds it its records again."""
     policy = Policy(
         epsilon=task.privacy.epsilon, delta=task.privacy.delta, unproven=(task.privacy.mechanism,)
     )
@@ -128,8 +128,8 @@ def renoised(task: Task, source: Source = SystemNoise, times: int = 2) -> Path:
 
 
 def unweighted(task: Task, source: Source = SystemNoise) -> Path:
-    """An agent that takes the same records for fresh ones: both stages spend the whole budget on
-    them."""
+    """An agent that takes the same records for fresh ones:
+    both stages spend the whole budget on them."""
     return through_agent(task, source, replay=True)
 
 

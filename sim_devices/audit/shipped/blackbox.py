@@ -1,5 +1,5 @@
-"""The audit of a black box: from published bytes alone, how well can two neighbouring streams be
-told apart?
+"""The audit of a black box: from published bytes alone,
+how well can two neighbouring streams be told apart?
 
 The score is along the difference that the public formulas predict, or, if some runs that are set
 apart show that it is better, along Fisher's direction, which finds noise that was shared between
@@ -49,8 +49,8 @@ def audit(path: Path, task: Task, runs: int, streams: Streams | None = None) -> 
 
 
 def _learn(first: Matrix, second: Matrix, expected: Matrix) -> Matrix:
-    """The expected direction, unless Fisher's separates clearly better the runs that it was not
-    learned from."""
+    """The expected direction, unless Fisher's separates clearly better
+    the runs that it was not learned from."""
     half = len(first) // 2
     shift = first[:half].mean(axis=0) - second[:half].mean(axis=0)
     spread = 0.5 * (np.cov(first[:half].T) + np.cov(second[:half].T)) + 1e-6 * np.eye(len(shift))
@@ -91,7 +91,7 @@ def _curve(taught: tuple[Matrix, Matrix], tested: tuple[Matrix, Matrix], task: T
 
 
 def _rates(tested: tuple[Matrix, Matrix], cut: float) -> tuple[float, float]:
-    """How often the first stream is recognised, at least, and the second one taken for it, at
-    most."""
+    """How often the first stream is recognised, at least,
+    and the second one taken for it, at most."""
     hits, errors = (int((values > cut).sum()) for values in tested)
     return at_least(hits, len(tested[0]), 1.0 - _RISK), at_most(errors, len(tested[1]), 1.0 - _RISK)

@@ -30,8 +30,8 @@ class Streams:
 
 
 def canary(task: Task, n: int) -> Streams:
-    """n records at the centre; one unit of them on the clip, or on the clip elsewhere and in
-    another slice.
+    """n records at the centre; one unit of them on the clip,
+    or on the clip elsewhere and in another slice.
 
     The two are orthogonal (for an even number of features) and as long as the clip allows: with the
     counts this is all that theorem 1 allows.
@@ -75,8 +75,8 @@ def vector(task: Task, messages: Sequence[bytes]) -> Matrix:
 
 
 def predicted(task: Task, messages: Sequence[bytes], streams: Streams) -> Matrix:
-    """By how much the numbers of such messages should differ between the streams, in the same
-    units."""
+    """By how much the numbers of such messages should differ
+    between the streams, in the same units."""
     parts: list[Matrix] = []
     for report in reports_of(messages):
         stage = stage_named(task, report.stage)
@@ -94,8 +94,8 @@ def predicted(task: Task, messages: Sequence[bytes], streams: Streams) -> Matrix
 
 
 def stage_named(task: Task, name: str) -> plan.Stage:
-    """The stage of a report; the final one is about the features that `shipped` makes the active
-    set."""
+    """The stage of a report; the final one is about the features
+    that `shipped` makes the active set."""
     first = plan.first_stage(task)
     if first.name == name or task.screening is None:
         return first

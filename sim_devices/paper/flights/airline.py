@@ -128,16 +128,16 @@ class Carriers:
         return float(np.median([angles(target, direction).max() for direction in drawn]))
 
     def _gaussian(self, seed: int) -> Matrix:
-        """Through the product itself: reports, their sum, the estimate. All of it costs (epsilon,
-        delta) once."""
+        """Through the product itself: reports, their sum, the estimate.
+        All of it costs (epsilon, delta) once."""
         totals = Totals(first_stage(self._task))
         for k, moments in enumerate(self._moments):
             totals.add(release(moments, SeededNoise(seed, "flights", str(k))))
         return estimate(self._task, totals).basis
 
     def _paper(self, mechanism: str, seed: int) -> Matrix:
-        """The paper as stated: epsilon and delta for the slice means, and once more for the
-        covariance."""
+        """The paper as stated: epsilon and delta for the slice means,
+        and once more for the covariance."""
         rng = np.random.default_rng([seed, MECHANISMS.index(mechanism)])
         M = np.zeros(())
         Sigma = np.zeros(())

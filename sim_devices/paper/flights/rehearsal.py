@@ -1,5 +1,5 @@
-"""Features and clip of a task from a public sample, by a rehearsal: no private record is looked at,
-nothing is tuned.
+"""Features and clip of a task from a public sample, by a rehearsal:
+no private record is looked at, nothing is tuned.
 
 A public sample comes from people who take no part, so that all of it may be used. Its covariance
 tells which features go together: in uncorrelated ones no direction drowns in the noise on the
@@ -56,8 +56,8 @@ class Fleet:
 
 
 def uncorrelated(X: Matrix) -> tuple[Matrix, Matrix]:
-    """`A` and centre of features that are uncorrelated in the sample, each as close to the original
-    as can be."""
+    """`A` and centre of features that are uncorrelated in the sample,
+    each as close to the original as can be."""
     values, vectors = np.linalg.eigh(np.cov(X.T))
     values = np.maximum(values, SMALLEST * values[-1])
     A = (vectors / np.sqrt(values)) @ vectors.T
@@ -71,8 +71,8 @@ def exact_direction(X: Matrix, slices: NDArray[np.integer], count: int) -> Matri
 
 
 def rehearse(task: Task, X: Matrix, y: Matrix, fleet: Fleet) -> float:
-    """Median angle between the sample's own direction and what a federation of such records would
-    find.
+    """Median angle between the sample's own direction and what
+    a federation of such records would find.
 
     The features of the task have centre 0 and scale 1.
     """

@@ -1,5 +1,5 @@
-"""The errata of the paper that a number can show (docs/privacy.md); E3, E7, E8 and E9 are in the
-verdicts."""
+"""The errata of the paper that a number can show (docs/privacy.md);
+E3, E7, E8 and E9 are in the verdicts."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def test_e2_eigengaps_are_not_negative():
 
 
 def test_e4_the_noise_of_vgm_is_the_signal():
-    """Model III, n = 5000: the noise alone, without the data, estimates the subspace as well as the
-    release."""
+    """Model III, n = 5000: the noise alone, without the data,
+    estimates the subspace as well as the release."""
     rng = np.random.default_rng(0)
     n = 5000
     p = 10
@@ -75,8 +75,8 @@ def test_e6_the_covariance_lemma_wastes_a_factor_that_grows_with_p():
 
 
 def test_e10_cut_points_from_the_data_relabel_other_records():
-    """The lowest response becomes the highest: every local quantile moves, and each slice hands on
-    its first record."""
+    """The lowest response becomes the highest:
+    every local quantile moves, and each slice hands on its first record."""
     n = 800
     slices = 8
     R = 1.0
@@ -102,8 +102,8 @@ def test_e10_cut_points_from_the_data_relabel_other_records():
 
 
 def test_e11_records_that_share_an_instant_are_one_unit():
-    """Two overlapping windows change together: as two records of a task that protects one at a
-    time, this is found."""
+    """Two overlapping windows change together:
+    as two records of a task that protects one at a time, this is found."""
     n = 100
     p = 4
     R = 1.0

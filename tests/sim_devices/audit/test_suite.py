@@ -1,5 +1,5 @@
-"""What must be found, and what must survive: at claimed epsilon 1, n = 1000, p = 10, R = 3, delta =
-n^-1.1."""
+"""What must be found, and what must survive:
+at claimed epsilon 1, n = 1000, p = 10, R = 3, delta = n^-1.1."""
 
 from __future__ import annotations
 

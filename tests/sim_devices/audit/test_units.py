@@ -1,5 +1,5 @@
-"""Sensitivities that theorem 1 and its corollaries promise, asked of the shipped accumulators and
-plan."""
+"""Sensitivities that theorem 1 and its corollaries promise,
+asked of the shipped accumulators and plan."""
 
 from __future__ import annotations
 
@@ -115,8 +115,8 @@ def test_a_unit_that_straddles_two_fresh_stages_costs_no_more_than_one_inside(in
 
 
 def test_a_record_that_disappears_from_a_fresh_stream_costs_up_to_a_factor_of_sqrt_2():
-    """Later records move up, so that both reports change by one record: why the unit is a replaced,
-    accepted record."""
+    """Later records move up, so that both reports change by one record:
+    why the unit is a replaced, accepted record."""
     contract = task(records="fresh")
     v = np.full(P, C / math.sqrt(P))
     X = np.tile(v, (2 * N + 1, 1))
@@ -148,8 +148,8 @@ def test_no_pair_of_records_moves_a_stage_further_than_its_cost(seed):
 
 
 def test_what_is_learned_is_what_is_audited():
-    """The tap reads the values that the release perturbs: with a step of 1 and no noise they are
-    the sums."""
+    """The tap reads the values that the release perturbs:
+    with a step of 1 and no noise they are the sums."""
     contract = plain(task())
     stage = plan.first_stage(contract)
     records = data(3)

@@ -1,5 +1,5 @@
-"""Continuous recordings become one stream of records per person, and what is left out is
-counted."""
+"""Continuous recordings become one stream of records per person,
+and what is left out is counted."""
 
 from __future__ import annotations
 
@@ -90,8 +90,8 @@ def test_three_levels_of_unseen_people_at_epsilon_1_whoever_volunteers(people, v
 @pytest.mark.data
 @pytest.mark.timeout(900)
 def test_every_volunteer(people):
-    """The table of docs/simulator.md: each of the 21 people once as the volunteer, three seeds of
-    the noise."""
+    """The table of docs/simulator.md: each of the 21 people once as the volunteer,
+    three seeds of the noise."""
     for population, dimension in ((with_levels(people), 2), (people, None)):
         for chosen in (scenarios.CHOSEN, 0):
             for delta in (None, 1e-6):

@@ -1,5 +1,5 @@
-"""UCI HAR: every form of the set gives the same population, and a damaged copy is refused with a
-reason."""
+"""UCI HAR: every form of the set gives the same population,
+and a damaged copy is refused with a reason."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ NAMES = (
 
 @pytest.fixture
 def layout(tmp_path: Path) -> Path:
-    """The official layout in small: people 1 and 3 for training, 2 for test, seven features,
-    float32 values."""
+    """The official layout in small: people 1 and 3 for training, 2 for test,
+    seven features, float32 values."""
     rng = np.random.default_rng(5)
     root = tmp_path / "UCI HAR Dataset"
     people = {"train": [1] * 6 + [3] * 7, "test": [2] * 6}

@@ -1,5 +1,5 @@
-"""Invented people: the same for the same seed, different from each other, and neither trivial nor
-hopeless."""
+"""Invented people: the same for the same seed, different from each other,
+and neither trivial nor hopeless."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Single cells: reproducible, the same alone and in company, and better than the paper where it
-counts."""
+"""Single cells: reproducible, the same alone and in company,
+and better than the paper where it counts."""
 
 from __future__ import annotations
 

@@ -62,8 +62,8 @@ def real_totals(devices: list[Moments], seed: int) -> Totals:
 
 @pytest.mark.parametrize("way", ["devices", "at once"])
 def test_every_block_has_the_same_known_distribution(devices, way):
-    """Both the real reports and the fast draw are Gaussian around the exact sums, with the variance
-    of the plan."""
+    """Both the real reports and the fast draw are Gaussian around the exact sums,
+    with the variance of the plan."""
     m = exact(devices)
     rng = np.random.default_rng(1)
     drawn = [
@@ -98,8 +98,8 @@ def test_the_basis_is_the_one_that_the_product_emits(devices):
 
 
 def test_an_experiment_accumulates_what_devices_accumulate():
-    """The moments of a replication are those of the product's accumulators on the same records, bit
-    for bit."""
+    """The moments of a replication are those of the product's accumulators
+    on the same records, bit for bit."""
     cell = low("IV", 1.0, 300, 3)
     run = Replication(0, 7, [cell], Setup(mechanisms=("gaussian",)))
     clipped: PerClient = run._clipped[cell.n]

@@ -99,8 +99,8 @@ def test_profile_tables_gives_the_papers_cells(model, n, clients):
 
 
 def test_as_stated_vgm_is_no_better_than_iid():
-    """Erratum E4: with the means and deviations that the text gives, the noise along the signal
-    does not help."""
+    """Erratum E4: with the means and deviations that the text gives,
+    the noise along the signal does not help."""
     cell = low("V", 2.0, 5000, 10)
     iid, vgm = (run_cell(cell, mechanism, "stated", 12, 3) for mechanism in ("iid", "vgm"))
     assert vgm.loss > iid.loss - 3.0 * math.hypot(iid.standard_error, vgm.standard_error)

@@ -1,5 +1,5 @@
-"""Lying devices: what validation lets through, what it does to each aggregation, and what bounding
-it costs."""
+"""Lying devices: what validation lets through, what it does to each aggregation,
+and what bounding it costs."""
 
 from __future__ import annotations
 
@@ -121,8 +121,8 @@ def test_what_is_measured_here_is_what_a_task_gives(tmp_path, population, draws,
 
 
 def test_a_trimmed_task_withstands_the_liars_that_turn_a_sum(tmp_path):
-    """One in twenty lies as badly as it can against the aggregation in question, over the real
-    aggregator."""
+    """One in twenty lies as badly as it can against the aggregation in question,
+    over the real aggregator."""
     setting = Setting(model="I", devices=40, n=SETTING.n)
     population = Population(setting)
     rng = np.random.default_rng(8)
@@ -206,8 +206,8 @@ def test_a_bounded_aggregation_is_turned_less_and_costs_little():
 
 
 def test_with_a_deadline_no_report_counts_for_more_than_the_task_says():
-    """Without a limit one liar could claim all the records that there can be, and be the federation
-    by itself."""
+    """Without a limit one liar could claim all the records that there can be,
+    and be the federation by itself."""
     with pytest.raises(TaskError, match="at most how many"):
         make_task(report={"deadline": 2_000_000_000})
     assert allowed_sizes(make_task(report={"deadline": 2_000_000_000, "records": 500})) == (1, 500)

@@ -1,5 +1,5 @@
-"""A broker that federations can rely on: what is sent arrives once, at those who asked, and nothing
-is left behind."""
+"""A broker that federations can rely on:
+what is sent arrives once, at those who asked, and nothing is left behind."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""A simulated federation is a real one: what comes over the network equals what is computed in one
-place."""
+"""A simulated federation is a real one:
+what comes over the network equals what is computed in one place."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""What the project stands for: real people over real MQTT, everything private; thousands of devices,
-counted once."""
+"""What the project stands for: real people over real MQTT, everything private;
+thousands of devices, counted once."""
 
 from __future__ import annotations
 

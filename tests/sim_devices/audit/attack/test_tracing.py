@@ -85,8 +85,8 @@ def test_with_little_privacy_the_attack_on_reports_finds_members():
 
 
 def test_the_score_is_the_exact_likelihood_ratio_up_to_a_constant():
-    """For one record against another the matched filter is linear in what was sent, with the right
-    weights."""
+    """For one record against another the matched filter is linear in what was sent,
+    with the right weights."""
     task = targets._task([f"x{j}" for j in range(3)], 6, 2.0, 3.0, BUDGET)
     rng = np.random.default_rng(4)
     X = rng.standard_normal((6, 3))

@@ -70,8 +70,8 @@ def test_a_shifted_gaussian_gives_its_exact_curve(epsilon):
 
 @pytest.mark.parametrize("ratio", [1.5, 4.0])
 def test_a_wider_noise_is_found_by_the_event_that_is_optimal_for_it(ratio):
-    """Two columns of variance `ratio` against 1: tails x and x^ratio, and the best threshold
-    follows by calculus."""
+    """Two columns of variance `ratio` against 1:
+    tails x and x^ratio, and the best threshold follows by calculus."""
     wide = Gaussian(np.zeros((3, 2)), np.array([1.0, ratio, 1.0]))
     narrow = Gaussian(np.zeros((3, 2)), np.ones(3))
     x = np.geomspace(1.0001 * DELTA, 0.999, 200_000)

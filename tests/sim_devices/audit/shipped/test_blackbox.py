@@ -1,5 +1,5 @@
-"""The shipped program as a black box. Seeded, so that a verdict is a property of the code and not
-of luck."""
+"""The shipped program as a black box.
+Seeded, so that a verdict is a property of the code and not of luck."""
 
 from __future__ import annotations
 
