@@ -100,8 +100,8 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
             )
 
 
-async def serve(port: int, *, follow_stdin: bool) -> None:
-    """Serve on the loopback interface until a signal comes or, if asked to follow it,
+async def listen(port: int, *, follow_stdin: bool) -> None:
+    """Listen on the loopback interface until a signal comes or, if asked to follow it,
     standard input is closed."""
     config = BrokerConfig(
         listeners={"default": ListenerConfig(bind=f"127.0.0.1:{port}")},
@@ -138,7 +138,7 @@ def main(arguments: list[str] | None = None) -> None:
     # devices.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    asyncio.run(serve(chosen.port, follow_stdin=chosen.follow_stdin))
+    asyncio.run(listen(chosen.port, follow_stdin=chosen.follow_stdin))
 
 
 if __name__ == "__main__":

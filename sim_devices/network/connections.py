@@ -17,9 +17,9 @@ from fsir.net.broker import Broker
 GREETING = Greeting(versions=(MQTT_3,), keepalive_seconds=600, welcome_seconds=60.0)
 RETURN = Delays(first=1.0, longest=1.0)  # half a second to one and a half: not all at once
 # Thousands of devices that come and go are what is simulated: nobody wants to read of each.
-_log = logging.getLogger("fsir.sim.connection")
-_log.addHandler(logging.NullHandler())
-_log.propagate = False
+log = logging.getLogger("fsir.sim.connection")
+log.addHandler(logging.NullHandler())
+log.propagate = False
 
 Inbox = deque[MQTTMessage]
 
@@ -28,5 +28,5 @@ def connection_of(broker: Broker, client_id: str, topics: list[str], inbox: Inbo
     """A connection that is driven by its `step`; what arrives waits in the inbox, so that errors in
     what is done with it reach whoever does it."""
     return Connection(
-        broker, client_id, topics, inbox.append, delays=RETURN, greeting=GREETING, logger=_log
+        broker, client_id, topics, inbox.append, delays=RETURN, greeting=GREETING, logger=log
     )
