@@ -1,4 +1,5 @@
-"""Run all benchmarks, or those named; print figure, value and bar, and keep everything in out/benchmarks.json."""
+"""Run all benchmarks, or those named; print figure, value and bar, and keep everything in \
+out/benchmarks.json."""
 
 from __future__ import annotations
 
@@ -18,7 +19,7 @@ KEPT = Path("out/benchmarks.json")
 _COMPARISONS = {"<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
 
 
-def found() -> dict[str, ModuleType]:
+def available() -> dict[str, ModuleType]:
     """Every benchmark, by name."""
     names = sorted(
         info.name
@@ -30,7 +31,8 @@ def found() -> dict[str, ModuleType]:
 
 
 def met(value: float, bar: str | None) -> bool | None:
-    """Whether a value reaches its bar (a comparison and a number, such as '>= 0.5'); None where there is no bar."""
+    """Whether a value reaches its bar (a comparison and a number, such as '>= 0.5');
+    None where there is no bar."""
     if bar is None:
         return None
     comparison, limit = bar.split()
@@ -53,7 +55,7 @@ def main(arguments: list[str] | None = None) -> int:
         "names", nargs="*", metavar="NAME", help="benchmarks to run; all if none is named"
     )
     chosen = parser.parse_args(arguments).names
-    modules = found()
+    modules = available()
     if unknown := set(chosen) - set(modules):
         parser.error(f"no benchmark {', '.join(sorted(unknown))}; there are {', '.join(modules)}")
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}

@@ -1,12 +1,13 @@
-"""What an agent costs its device: time until the first record is learned, resident memory, and whether it grows.
+"""What an agent costs its device: time until the first record is learned, resident memory,
+and whether it grows.
 
     python -m benchmarks.agent_footprint
 
-Both bars are ratios to a bare `import numpy, paho.mqtt.client, msgpack` in the same environment, measured in turn with
-`fsir-agent run` on a real mosquitto: 561 features with screening, both reports, and serving afterwards. The ratio of
-times is the median over several rounds of one after the other. Growth is that of the resident set between the first
-hundred thousand and the last of a million records from a pipe. Everything is compiled beforehand, as an installation
-does it.
+Both bars are ratios to a bare `import numpy, paho.mqtt.client, msgpack` in the same environment,
+measured in turn with `fsir-agent run` on a real mosquitto: 561 features with screening, both
+reports, and serving afterwards. The ratio of times is the median over several rounds of one after
+the other. Growth is that of the resident set between the first hundred thousand and the last of a
+million records from a pipe. Everything is compiled beforehand, as an installation does it.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ import numpy as np
 
 from fsir.contract import task_from_table
 from fsir.task.task import Task
-from sim_devices.network.broker import Broker
+from sim_devices.network.broker import LocalBroker
 from tests.edge_agent.aggregators import TinyAggregator
 
 BARE = [sys.executable, "-c", "import numpy, paho.mqtt.client, msgpack"]
@@ -40,8 +41,9 @@ BARS = {
 
 def run(rounds: int = ROUNDS, records: int = RECORDS) -> dict[str, float]:
     """All figures."""
-    with tempfile.TemporaryDirectory() as name, Broker() as broker:
-        url, folder = broker.start("mosquitto"), Path(name)
+    with tempfile.TemporaryDirectory() as name, LocalBroker() as broker:
+        url = broker.start("mosquitto")
+        folder = Path(name)
         figures = _start_and_memory(url, folder, rounds)
         figures["growth over a million records (MB)"] = _growth(url, folder, records)
     return figures
@@ -56,7 +58,10 @@ def _environment(folder: Path) -> dict[str, str]:
 def _start_and_memory(url: str, folder: Path, rounds: int) -> dict[str, float]:
     task = _task("har", 561, 300, {"final_norm_factor": 0.55, "keep": 3, "limit": 9})
     _write(folder / "har.jsonl", task, 1000)
-    bare, first, bare_kb, agent_kb = [], [], [], []
+    bare = []
+    first = []
+    bare_kb = []
+    agent_kb = []
     with TinyAggregator(url, task, active=task.features.names[:9]):
         subprocess.run(BARE, check=True, env=_environment(folder))
         _agent(url, task, f"jsonl:{folder / 'har.jsonl'}", folder, "compiles")
@@ -68,10 +73,9 @@ def _start_and_memory(url: str, folder: Path, rounds: int) -> dict[str, float]:
             seconds, peak = _agent(url, task, f"jsonl:{folder / 'har.jsonl'}", folder, f"d{k}")
             first.append(seconds)
             agent_kb.append(peak)
+    ratios = [after / alone for alone, after in zip(bare, first, strict=True)]
     return {
-        "time to first record / bare import": median(
-            b / a for a, b in zip(bare, first, strict=True)
-        ),
+        "time to first record / bare import": median(ratios),
         "resident memory / bare import": max(agent_kb) / min(bare_kb),
         "bare import (s)": median(bare),
         "time to first record (s)": median(first),
@@ -81,9 +85,9 @@ def _start_and_memory(url: str, folder: Path, rounds: int) -> dict[str, float]:
 
 
 def _bare_peak(folder: Path) -> int:
-    code = (
-        BARE[2]
-        + "; print(next(line for line in open('/proc/self/status') if line.startswith('VmHWM')).split()[1])"
+    code = BARE[2] + (
+        "; print(next(line for line in open('/proc/self/status') if "
+        "line.startswith('VmHWM')).split()[1])"
     )
     done = subprocess.run(
         [*BARE[:2], code], check=True, capture_output=True, text=True, env=_environment(folder)
@@ -92,11 +96,12 @@ def _bare_peak(folder: Path) -> int:
 
 
 def _agent(url: str, task: Task, source: str, folder: Path, device: str) -> tuple[float, int]:
-    """Seconds from the start of `fsir-agent run` to its first record, and its largest resident set."""
+    """Seconds from the start of `fsir-agent run` to its first record,
+    and its largest resident set."""
     started = time.perf_counter()
-    seconds, peak = 0.0, 0
+    seconds = 0.0
+    peak = 0
     with _start(url, task, source, folder, device, stdout=subprocess.DEVNULL) as process:
-        assert process.stderr is not None
         for line in process.stderr:
             if b"first record learned" in line:
                 seconds = time.perf_counter() - started
@@ -113,16 +118,12 @@ def _growth(url: str, folder: Path, records: int) -> float:
         TinyAggregator(url, task),
         _start(url, task, "jsonl:-", folder, "long", **streams) as process,
     ):
-        assert process.stdin is not None
-        assert process.stderr is not None
-        next(
-            text for text in process.stderr if b"accepted" in text
-        )  # before that a pipe's records are passed over
+        # Before that a pipe's records are passed over.
+        next(text for text in process.stderr if b"accepted" in text)
         sizes = []
         for _ in range(10):
-            process.stdin.write(
-                line * (records // 10)
-            )  # the pipe holds little: when this returns, nearly all is learned
+            # The pipe holds little: when this returns, nearly all is learned.
+            process.stdin.write(line * (records // 10))
             process.stdin.flush()
             sizes.append(_status(process.pid, "VmRSS"))
         process.stdin.write(line * 100)
@@ -135,14 +136,8 @@ def _growth(url: str, folder: Path, records: int) -> float:
 def _start(
     url: str, task: Task, source: str, folder: Path, device: str, **streams: Any
 ) -> subprocess.Popen[bytes]:
-    command = [
-        str(Path(sys.executable).with_name("fsir-agent")),
-        "run",
-        "--broker",
-        url,
-        "--task",
-        task.name,
-    ]
+    program = str(Path(sys.executable).with_name("fsir-agent"))
+    command = [program, "run", "--broker", url, "--task", task.name]
     command += ["--device", device, "--source", source, "--state", str(folder / device)]
     return subprocess.Popen(command, stderr=subprocess.PIPE, env=_environment(folder), **streams)
 

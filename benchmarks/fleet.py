@@ -1,4 +1,5 @@
-"""Virtual devices per second, and memory, against mosquitto: with dropped connections and crashes on the way."""
+"""Virtual devices per second, and memory, against mosquitto:
+with dropped connections and crashes on the way."""
 
 from __future__ import annotations
 
@@ -13,17 +14,18 @@ BARS = {"counted / came": ">= 1", "peak memory of the simulator (GB)": "< 4"}
 
 def run(devices: int = DEVICES) -> dict[str, float]:
     """Counted over came, devices per second and peak memory of one run of `fsir-sim fleet`."""
-    command = [
-        sys.executable,
-        "-m",
-        "sim_devices",
-        "fleet",
-        "--devices",
-        str(devices),
+    command = [sys.executable, "-m", "sim_devices", "fleet", "--devices", str(devices)]
+    command += [
         "--records",
         "100",
+        "--dropout",
+        "0.1",
+        "--crash",
+        "0.05",
+        "--broker",
+        "mosquitto",
+        "--json",
     ]
-    command += ["--dropout", "0.1", "--crash", "0.05", "--broker", "mosquitto", "--json"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     table = json.loads(done.stdout.splitlines()[-1])
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**20

@@ -1,9 +1,11 @@
-"""How fast the aggregator takes reports, against a bare paho subscriber that only counts the same messages.
+"""How fast the aggregator takes reports,
+against a bare paho subscriber that only counts the same messages.
 
-mosquitto holds a full queue for each of the two (QoS 1, persistent sessions); each in turn drains it in a process of
-its own. The aggregator's figure includes everything: decoding, the range checks, exact merging, a durable transaction
-(synchronous=FULL) before every acknowledgement, and a receipt for every report. Both rates are measured in the same
-minute on the same machine, so their ratio travels better than either. Memory is the aggregator's largest resident set.
+mosquitto holds a full queue for each of the two (QoS 1, persistent sessions); each in turn drains
+it in a process of its own. The aggregator's figure includes everything: decoding, the range checks,
+exact merging, a durable transaction (synchronous=FULL) before every acknowledgement, and a receipt
+for every report. Both rates are measured in the same minute on the same machine, so their ratio
+travels better than either. Memory is the aggregator's largest resident set.
 """
 
 from __future__ import annotations
@@ -20,25 +22,20 @@ from typing import Any
 
 import numpy as np
 import paho.mqtt.client as mqtt
+import tomli_w
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
-from paho.mqtt.packettypes import PacketTypes
-from paho.mqtt.properties import Properties
 
-from aggregator.core import Aggregator
-from aggregator.daemon import Daemon
-from aggregator.mqtt.connector import RECEIVE_MAXIMUM
-from aggregator.store.sqlite import open_store
-from fsir.contract import load_task, task_from_table
-from fsir.net.broker import Broker as Address
+from benchmarks._subscribers import connect
+from fsir.contract import task_from_table
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
-from fsir.toml import to_toml
 from fsir.wire import messages
-from sim_devices.network.broker import Broker
+from sim_devices.network.broker import LocalBroker
 
 REPORTS = 10_000
 ROUNDS = 3
-FEW, MANY = 1_000, 50_000  # devices
+FEW_DEVICES = 1_000
+MANY_DEVICES = 50_000
 BARS = {
     "intake / bare subscriber, p = 10 final, MQTT 5": ">= 0.5",
     "intake / bare subscriber, p = 10 final, MQTT 3.1.1": ">= 0.5",
@@ -73,142 +70,52 @@ def _task(name: str, p: int, response: dict[str, Any], records: int, **more: Any
 
 def reports(task: Task, count: int, seed: int) -> list[tuple[str, bytes]]:
     """Topic and bytes of as many different reports; sums of 0 with honest noise, drawn fast."""
-    stage, rng = first_stage(task), np.random.default_rng(seed)
+    stage = first_stage(task)
+    rng = np.random.default_rng(seed)
     n = task.report.records or 0
     mean = {"sums": 0.0, "counts": n / task.slicing.count, "diagonal": n / 2, "off_diagonal": 0.0}
-    found = []
+    sent = []
     for i in range(count):
+        drawn = (rng.normal(mean[block.name], block.sd, block.size) for block in stage.blocks)
         blocks = tuple(
-            np.rint(rng.normal(mean[block.name], block.sd, block.size) / block.worth).astype(
-                np.int64
-            )
-            for block in stage.blocks
+            np.rint(values / block.worth).astype(np.int64)
+            for values, block in zip(drawn, stage.blocks, strict=True)
         )
         device = f"device-{i:06d}"
         raw = messages.encode(messages.Report(task.digest, device, stage.name, n, blocks))
-        found.append((messages.topic(task.name, "report", device), raw))
-    return found
+        sent.append((messages.topic(task.name, "report", device), raw))
+    return sent
 
 
-# --- the two subscribers, each in a process of its own ----------------------------------------------------------------
-
-
-def _connect(url: str, client_id: str, version: str) -> mqtt.Client:
-    port = int(url.rsplit(":", 1)[1])
-    if version == "3.1.1":
-        client = mqtt.Client(
-            CallbackAPIVersion.VERSION2,
-            client_id,
-            clean_session=False,
-            protocol=MQTTProtocolVersion.MQTTv311,
-        )
-        client.connect("127.0.0.1", port)
-        return client
-    client = mqtt.Client(
-        CallbackAPIVersion.VERSION2, client_id, protocol=MQTTProtocolVersion.MQTTv5
-    )
-    properties = Properties(PacketTypes.CONNECT)
-    properties.SessionExpiryInterval = 3600
-    properties.ReceiveMaximum = RECEIVE_MAXIMUM
-    client.connect("127.0.0.1", port, clean_start=False, properties=properties)
-    return client
-
-
-def bare(url: str, count: int, version: str) -> dict[str, float]:
-    """A paho subscriber that counts messages and does nothing else."""
-    times: list[float] = []
-    busy = time.process_time()
-    client = _connect(url, "bare", version)
-
-    def on_message(client: mqtt.Client, userdata: Any, message: mqtt.MQTTMessage) -> None:
-        times.append(time.perf_counter())
-        if len(times) == count:
-            client.disconnect()
-
-    client.on_message = on_message
-    client.loop_forever()
-    return {
-        "rate": (count - 1) / (times[-1] - times[0]),
-        "cpu_us": (time.process_time() - busy) / count * 1e6,
-    }
-
-
-def full(url: str, count: int, version: str, task_file: str, store: str) -> dict[str, float]:
-    """The aggregator's daemon, from the first report that it takes until the last one is counted and answered."""
-    task = load_task(task_file)
-    aggregator = _Timed(open_store(f"sqlite:{store}"), [task], debounce=3600.0)
-    ended: list[float] = []
-
-    def reached(point: str) -> None:
-        if point == "answered" and aggregator.verdicts[task.name, "counted"] >= count:
-            ended.append(time.perf_counter())
-            daemon.stop()
-
-    busy = time.process_time()
-    daemon = Daemon(
-        aggregator, Address.parse(url), client_id="full", version=version, reached=reached
-    )
-    daemon.run()
-    return {
-        "rate": count / (ended[0] - aggregator.started),
-        "cpu_us": (time.process_time() - busy) / count * 1e6,
-        "peak_mb": _peak_mb(),
-    }
-
-
-class _Timed(Aggregator):
-    """Notes when the first report comes."""
-
-    started = 0.0
-
-    def take(self, topic: str, payload: bytes) -> None:
-        self.started = self.started or time.perf_counter()
-        super().take(topic, payload)
-
-
-def _peak_mb() -> float:
-    """Of this program: what getrusage says would include the memory of the process that started it."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmHWM:")[1].split()[0]) / 1024
-
-
-# --- the measurement --------------------------------------------------------------------------------------------------
+# --- the measurement ------------------------------------------------------------------------------
 
 
 def measure(
     task: Task, count: int, who: tuple[str, ...], version: str = "5"
 ) -> dict[str, dict[str, float]]:
     """Fill the queues of these subscribers and let each, in this order, drain its own."""
-    with Broker() as broker, tempfile.TemporaryDirectory() as folder:
+    with LocalBroker() as broker, tempfile.TemporaryDirectory() as folder:
         url = broker.start("mosquitto")
         task_file = Path(folder) / "task.toml"
-        task_file.write_text(to_toml(task.table()))
+        task_file.write_text(tomli_w.dumps(task.table()))
         for name in who:
-            client = _connect(url, name, version)
+            client = connect(url, name, version)
             client.loop_start()
             client.subscribe(messages.topic(task.name, "report", "+"), 1)
             time.sleep(0.5)
             client.disconnect()
             client.loop_stop()
         _fill(url, reports(task, count, seed=1))
-        found = {}
+        figures = {}
         for name in who:
             more = [str(task_file), str(Path(folder) / "store.db")] if name == "full" else []
-            command = [
-                sys.executable,
-                "-m",
-                "benchmarks.intake",
-                name,
-                url,
-                str(count),
-                version,
-                *more,
-            ]
+            program = [sys.executable, "-m", "benchmarks._subscribers"]
+            command = [*program, name, url, str(count), version, *more]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
                 raise RuntimeError(f"{name} failed:\n{done.stderr}")
-            found[name] = json.loads(done.stdout.splitlines()[-1])
-        return found
+            figures[name] = json.loads(done.stdout.splitlines()[-1])
+        return figures
 
 
 def _fill(url: str, all_reports: list[tuple[str, bytes]]) -> None:
@@ -224,7 +131,8 @@ def _fill(url: str, all_reports: list[tuple[str, bytes]]) -> None:
 
 
 def run(count: int = REPORTS, rounds: int = ROUNDS) -> dict[str, float]:
-    """Ratios and rates for both kinds of report and both versions of MQTT, and what many devices do to the memory."""
+    """Ratios and rates for both kinds of report and both versions of MQTT,
+    and what many devices do to the memory."""
     figures: dict[str, float] = {}
     kinds: dict[str, Callable[[], Task]] = {
         "p = 10 final": low_dimensional,
@@ -235,17 +143,15 @@ def run(count: int = REPORTS, rounds: int = ROUNDS) -> dict[str, float]:
             what = f"{kind}, MQTT {version}"
             # Who comes first changes: what the machine does besides falls on both.
             orders = [("bare", "full") if i % 2 else ("full", "bare") for i in range(rounds)]
-            found = [measure(make(), count, order, version) for order in orders]
-            ratios = [one["full"]["rate"] / one["bare"]["rate"] for one in found]
+            measured = [measure(make(), count, order, version) for order in orders]
+            full = [one["full"] for one in measured]
+            ratios = [one["full"]["rate"] / one["bare"]["rate"] for one in measured]
             figures[f"intake / bare subscriber, {what}"] = statistics.median(ratios)
-            figures[f"reports per second, {what}"] = statistics.median(
-                one["full"]["rate"] for one in found
-            )
-            figures[f"processor time per report (us), {what}"] = min(
-                one["full"]["cpu_us"] for one in found
-            )
+            figures[f"reports per second, {what}"] = statistics.median(one["rate"] for one in full)
+            figures[f"processor time per report (us), {what}"] = min(one["cpu_us"] for one in full)
     few, many = (
-        measure(low_dimensional(), devices, ("full",))["full"]["peak_mb"] for devices in (FEW, MANY)
+        measure(low_dimensional(), devices, ("full",))["full"]["peak_mb"]
+        for devices in (FEW_DEVICES, MANY_DEVICES)
     )
     figures["peak memory, 50,000 devices / 1,000 devices"] = many / few
     figures["peak memory, 50,000 devices (MB)"] = many
@@ -253,9 +159,4 @@ def run(count: int = REPORTS, rounds: int = ROUNDS) -> dict[str, float]:
 
 
 if __name__ == "__main__":
-    if sys.argv[1:2] == ["bare"]:
-        print(json.dumps(bare(sys.argv[2], int(sys.argv[3]), sys.argv[4])))
-    elif sys.argv[1:2] == ["full"]:
-        print(json.dumps(full(sys.argv[2], int(sys.argv[3]), *sys.argv[4:])))
-    else:
-        print(json.dumps(run(), indent=2))
+    print(json.dumps(run(), indent=2))

@@ -1,9 +1,11 @@
-"""How fast a device learns: records per second, as a ratio to the bare matrix products and to a well-known learner.
+"""How fast a device learns: records per second,
+as a ratio to the bare matrix products and to a well-known learner.
 
-The bare update is what no accumulator of these sums can do without: `S += X.T @ X` and `G += X.T @ onehot` on floats,
-without checks, clipping or exactness. scikit-learn's IncrementalPCA sees the same rows in the same batches, once as it
-comes (as many components as a batch can give) and once keeping only ten, which makes its work much smaller. All take
-turns on one thread, and the best of several rounds counts.
+The bare update is what no accumulator of these sums can do without: `S += X.T @ X` and `G += X.T @
+onehot` on floats, without checks, clipping or exactness. scikit-learn's IncrementalPCA sees the
+same rows in the same batches, once as it comes (as many components as a batch can give) and once
+keeping only ten, which makes its work much smaller. All take turns on one thread, and the best of
+several rounds counts.
 """
 
 from __future__ import annotations
@@ -20,13 +22,15 @@ from fsir.privacy.moments import Moments
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
 
-BATCH, SLICES = 64, 8
+BATCH = 64
+SLICES = 8
 BATCHES = {10: 400, 100: 200, 561: 32, 2000: 8}
 BARS = {"learning / bare products, p = 561": ">= 0.5", "learning / IncrementalPCA, p = 561": ">= 5"}
 
 
 def task_of(p: int) -> Task:
-    """One report on all features; the clip is where about half of the records of the benchmark are."""
+    """One report on all features; the clip is where about half
+    of the records of the benchmark are."""
     return task_from_table(
         {
             "name": "learning",
@@ -40,7 +44,8 @@ def task_of(p: int) -> Task:
 
 
 def seconds(*works: Callable[[], None], rounds: int = 5) -> list[float]:
-    """The shortest processor time of each; they take turns, so that a busy machine slows all of them alike."""
+    """The shortest processor time of each;
+    they take turns, so that a busy machine slows all of them alike."""
     best = [float("inf")] * len(works)
     for _ in range(rounds):
         for i, work in enumerate(works):
@@ -52,15 +57,19 @@ def seconds(*works: Callable[[], None], rounds: int = 5) -> list[float]:
 
 def measure(p: int) -> dict[str, float]:
     """The figures for p features."""
-    task, rng = task_of(p), np.random.default_rng(0)
+    task = task_of(p)
+    rng = np.random.default_rng(0)
     stage = first_stage(task)
     rows = BATCH * BATCHES[p]
-    X, h = rng.normal(size=(rows, p)), rng.integers(SLICES, size=rows)
-    one_hot, labels = np.eye(SLICES)[h], np.array(task.response.classes)[h]
+    X = rng.normal(size=(rows, p))
+    h = rng.integers(SLICES, size=rows)
+    one_hot = np.eye(SLICES)[h]
+    labels = np.array(task.response.classes)[h]
     batches = [slice(start, start + BATCH) for start in range(0, rows, BATCH)]
 
     def bare() -> None:
-        S, G = np.zeros((p, p)), np.zeros((p, SLICES))
+        S = np.zeros((p, p))
+        G = np.zeros((p, SLICES))
         for batch in batches:
             S += X[batch].T @ X[batch]
             G += X[batch].T @ one_hot[batch]

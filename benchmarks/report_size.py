@@ -1,7 +1,8 @@
-"""What a report costs on the air: p = 10 features, H = 8 slices, n = 1000 records, epsilon 1, delta 1e-6.
+"""What a report costs on the air: p = 10 features, H = 8 slices, n = 1000 records,
+epsilon 1, delta 1e-6.
 
-The floor is the entropy of what is sent: every published value is a Gaussian of known width rounded to a known step,
-and even a receiver who knew the data would have to be told the noise.
+The floor is the entropy of what is sent: every published value is a Gaussian of known width rounded
+to a known step, and even a receiver who knew the data would have to be told the noise.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ BARS = {
 
 
 def entropy(block: Block) -> float:
-    """Bits in one published value whose exact sum is known, on average over where that lies between two steps."""
+    """Bits in one published value whose exact sum is known,
+    on average over where that lies between two steps."""
     ratio = block.sd / block.worth
     outcomes = np.arange(-np.ceil(10 * ratio + 1), np.ceil(10 * ratio + 2))
     bits = []
@@ -39,7 +41,8 @@ def entropy(block: Block) -> float:
 
 
 def run() -> dict[str, float]:
-    """Average over reports about data with a signal, so that sums and second moments are not all alike."""
+    """Average over reports about data with a signal,
+    so that sums and second moments are not all alike."""
     task = task_from_table(
         {
             "name": "size",
@@ -52,15 +55,16 @@ def run() -> dict[str, float]:
     )
     stage = first_stage(task)
     values = sum(block.size for block in stage.blocks)
-    packed, messages = [], []
+    packed = []
+    messages = []
     for seed in range(REPORTS):
         rng = np.random.default_rng(seed)
         X = rng.normal(size=(1000, 10))
         moments = Moments(task, stage)
         moments.learn_many(X, 0.6 * X[:, 0] + 0.8 * rng.normal(size=1000))
         blocks = release(moments, SeededNoise(seed)).blocks
-        found = codec.pack(blocks)
-        packed.append(len(msgpack.packb([found.centres, found.k, found.unary, found.remainders])))
+        rice = codec.pack(blocks)
+        packed.append(len(msgpack.packb([rice.centres, rice.k, rice.unary, rice.remainders])))
         messages.append(len(encode(Report(task.digest, "device-0001", stage.name, 1000, blocks))))
     floor = sum(block.size * entropy(block) for block in stage.blocks) / 8
     return {

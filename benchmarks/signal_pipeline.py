@@ -1,9 +1,11 @@
-"""From the raw sensor to features on one core: how much faster than the signal, and in how much memory.
+"""From the raw sensor to features on one core:
+how much faster than the signal, and in how much memory.
 
     python -m benchmarks.signal_pipeline
 
-The signal comes in chunks of one second, as from a phone, with jittered times. The run happens in a process of its own:
-one thread, and memory counted from where the interpreter and numpy (with BLAS and FFT warmed up) stand.
+The signal comes in chunks of one second, as from a phone, with jittered times. The run happens in a
+process of its own: one thread, and memory counted from where the interpreter and numpy (with BLAS
+and FFT warmed up) stand.
 """
 
 from __future__ import annotations
@@ -18,7 +20,8 @@ import tracemalloc
 import numpy as np
 
 SECONDS = 600
-BAR_FACTOR, BAR_MEMORY_MB = 200.0, 2.0
+BAR_FACTOR = 200.0
+BAR_MEMORY_MB = 2.0
 ONE_THREAD = dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
 
@@ -27,7 +30,8 @@ def run() -> dict[str, float]:
     figures = _child("speed") | _child("memory")
     print(f"real-time factor {figures['real_time_factor']:.0f} (at least {BAR_FACTOR:.0f})")
     print(
-        f"memory beyond interpreter and numpy {figures['memory_mb']:.2f} MB (less than {BAR_MEMORY_MB} MB)"
+        f"memory beyond interpreter and numpy {figures['memory_mb']:.2f} MB (less than "
+        f"{BAR_MEMORY_MB} MB)"
     )
     return figures
 
@@ -47,7 +51,8 @@ def _stream() -> int:
     from edge_agent.signal.windows import Windower
 
     rng = np.random.default_rng(0)
-    windower, records = Windower(), 0
+    windower = Windower()
+    records = 0
     for second in range(SECONDS):
         times = 1.7e9 + second + (np.arange(50) + 0.5) / 50 + rng.uniform(-0.004, 0.004, 50)
         swing = np.sin(2 * np.pi * 1.9 * (times[:, None] - 1.7e9)) + rng.normal(0, 0.05, (50, 3))
@@ -67,7 +72,8 @@ def _speed() -> dict[str, float]:
 
 
 def _private() -> float:
-    """MB that this process alone holds. Pages of numpy's own library, which its calls bring in, are numpy's."""
+    """MB that this process alone holds. Pages of numpy's own library,
+    which its calls bring in, are numpy's."""
     with open("/proc/self/status") as file:
         return next(
             int(line.split()[1]) * 1024 / 1e6 for line in file if line.startswith("RssAnon")
@@ -80,7 +86,8 @@ def _memory() -> dict[str, float]:
     before = _private()
     _stream()
     grown = _private() - before
-    # Traced in a second run, since tracing itself takes memory: what the data need at their peak, without the code.
+    # Traced in a second run, since tracing itself takes memory: what the data need at their peak,
+    # without the code.
     tracemalloc.start()
     _stream()
     return {"memory_mb": grown, "traced_peak_mb": tracemalloc.get_traced_memory()[1] / 1e6}

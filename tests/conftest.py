@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-from sim_devices.network.broker import Broker
+from sim_devices.network.broker import LocalBroker
 from tests.needs import IN_CI, need, not_tested
 
 REAL_DATA = (
@@ -50,21 +50,21 @@ def data_dir() -> Path:
 
 
 @pytest.fixture
-def mosquitto() -> Iterator[Broker]:
+def mosquitto() -> Iterator[LocalBroker]:
     """A mosquitto of this test alone, on a free loopback port; `restart` keeps its memory."""
     need("mosquitto")
-    with Broker() as broker:
+    with LocalBroker() as broker:
         broker.start("mosquitto")
         yield broker
 
 
 @pytest.fixture
-def mosquitto_url(mosquitto: Broker) -> str:
+def mosquitto_url(mosquitto: LocalBroker) -> str:
     return mosquitto.url
 
 
 @pytest.fixture
 def embedded_url() -> Iterator[str]:
     """The embedded broker in a child process of this test alone."""
-    with Broker() as broker:
+    with LocalBroker() as broker:
         yield broker.start("embedded")

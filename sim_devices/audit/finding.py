@@ -24,7 +24,8 @@ def at_most(hits: int, trials: int, confidence: float = CONFIDENCE) -> float:
 
 @dataclass(frozen=True)
 class Bound:
-    """A lower bound on the true epsilon at the claimed delta, and on the true delta at the claimed epsilon."""
+    """A lower bound on the true epsilon at the claimed delta,
+    and on the true delta at the claimed epsilon."""
 
     epsilon: float
     delta: float
@@ -37,7 +38,7 @@ def best(*bounds: Bound) -> Bound:
     return max(bounds, key=lambda bound: bound.epsilon)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Finding:
     """A claim, and what the audit has against it."""
 
@@ -76,14 +77,12 @@ class Finding:
 
     def line(self) -> str:
         """For people."""
-        found = "infinite" if math.isinf(self.bound.epsilon) else f"{self.bound.epsilon:.4g}"
-        how = (
-            "exact"
-            if self.bound.confidence == 1.0
-            else f"{100 * self.bound.confidence:g}% confidence"
-        )
+        epsilon = "infinite" if math.isinf(self.bound.epsilon) else f"{self.bound.epsilon:.4g}"
+        sure = f"{100 * self.bound.confidence:g}% confidence"
+        how = "exact" if self.bound.confidence == 1.0 else sure
+        claim = f"epsilon {self.epsilon:g} at delta {self.delta:.3g}"
+        note = f". {self.note}" if self.note else ""
         return (
-            f"{self.verdict.upper()}: {self.mechanism} on {self.pair} claims epsilon {self.epsilon:g} at delta "
-            f"{self.delta:.3g}; it is at least {found} ({how}, {self.bound.method})"
-            + (f". {self.note}" if self.note else "")
+            f"{self.verdict.upper()}: {self.mechanism} on {self.pair} claims {claim}; "
+            f"it is at least {epsilon} ({how}, {self.bound.method}){note}"
         )

@@ -1,7 +1,8 @@
-"""From records to the law of what would be published: the shipped mechanisms, and the mistakes that must be found.
+"""From records to the law of what would be published:
+the shipped mechanisms, and the mistakes that must be found.
 
-The shipped ones are asked, not rewritten: a tap in the place of the noise writes down every value that the release
-would perturb, and with how much noise.
+The shipped ones are asked, not rewritten: a tap in the place of the noise writes down every value
+that the release would perturb, and with how much noise.
 """
 
 from __future__ import annotations
@@ -12,8 +13,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Integers, Matrix
 from fsir.contract import task_from_table
 from fsir.estimate.votes import ccmd_votes as paper_votes
 from fsir.privacy import accounting, plan
@@ -26,7 +27,7 @@ from sim_devices.audit.bounds.laws import Certain, Gaussian, Law
 from sim_devices.audit.pairs import AuditError, Pair, Records
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Claim:
     """What is claimed, and the public numbers that everything is derived from."""
 
@@ -42,17 +43,18 @@ class Claim:
 
     @classmethod
     def about(cls, pair: Pair, epsilon: float, delta: float) -> Claim:
-        """The claim (epsilon, delta) for a mechanism that works with the public numbers of this pair."""
+        """The claim (epsilon, delta) for a mechanism that works
+        with the public numbers of this pair."""
         return cls(
-            epsilon,
-            delta,
-            pair.n,
-            pair.p,
-            pair.slices,
-            pair.truncate,
-            pair.norm,
-            pair.dimension,
-            pair.threshold,
+            epsilon=epsilon,
+            delta=delta,
+            n=pair.n,
+            p=pair.p,
+            slices=pair.slices,
+            truncate=pair.truncate,
+            norm=pair.norm,
+            dimension=pair.dimension,
+            threshold=pair.threshold,
         )
 
     def task(self, mechanism: str, **screening: Any) -> Task:
@@ -83,22 +85,23 @@ class Tap(Noise):
     """Stands where the noise stands and writes down what it is asked to do."""
 
     def __init__(self) -> None:
-        self.values: list[NDArray[np.float64]] = []
-        self.sds: list[NDArray[np.float64]] = []
+        self.values: list[Matrix] = []
+        self.sds: list[Matrix] = []
 
     def _bytes(self, count: int) -> bytes:
         raise AuditError(
             f"{count} bytes asked for: this mechanism draws noise that the tap cannot describe"
         )
 
-    def perturb(self, values: NDArray[np.float64], sd: float, step: int) -> NDArray[np.int64]:
+    def perturb(self, values: Matrix, sd: float, step: int) -> Integers:
         """Write down the exact integers and the sd of their noise."""
         self.values.append(values.astype(np.float64))
         self.sds.append(np.full(values.size, sd))
         return np.zeros(values.size, np.int64)
 
     def law(self) -> Gaussian:
-        """The law of the values, before they are rounded to the published step (which is post-processing)."""
+        """The law of the values, before they are rounded to the published
+        step (which is post-processing)."""
         return Gaussian(np.concatenate(self.values)[:, None], np.concatenate(self.sds) ** 2)
 
 
@@ -136,7 +139,8 @@ def no_noise(records: Records, claim: Claim) -> Law:
 
 
 def two_stages(share: bool) -> Mechanism:
-    """Screening and final report on the same records; without sharing, each spends the whole budget."""
+    """Screening and final report on the same records;
+    without sharing, each spends the whole budget."""
 
     def law(records: Records, claim: Claim) -> Law:
         task = claim.task(
@@ -159,8 +163,10 @@ def noised_twice(records: Records, claim: Claim) -> Law:
 
 
 def vgm(records: Records, claim: Claim) -> Law:
-    """The paper's vectorised Gaussian mechanism on the slice means, which have an (epsilon, delta) of their own."""
-    # A task of twice the budget: half of it is for the covariance, which is not part of this question.
+    """The paper's vectorised Gaussian mechanism on the slice means, which have an (epsilon,
+    delta) of their own."""
+    # A task of twice the budget: half of it is for the covariance, which is not part of this
+    # question.
     task = replace(claim, epsilon=2.0 * claim.epsilon, delta=2.0 * claim.delta).task("vgm")
     stage = plan.first_stage(task)
     M = learned(task, stage, records).sums() * stage.sums.unit / claim.n
@@ -171,7 +177,8 @@ def vgm(records: Records, claim: Claim) -> Law:
 
 
 def clip_from_data(records: Records, claim: Claim) -> Law:
-    """The paper's covariance lemma on records divided by the largest norm among them (erratum E7)."""
+    """The paper's covariance lemma on records divided by the
+    largest norm among them (erratum E7)."""
     largest = np.linalg.norm(records.X, axis=1).max()
     X = records.X / largest
     upper = np.triu_indices(claim.p)
@@ -189,13 +196,16 @@ def ccmd_votes(records: Records, claim: Claim) -> Law:
 
 
 def centred(records: Records, claim: Claim) -> Law:
-    """The default release of records from which the device has subtracted their mean (erratum E9)."""
+    """The default release of records from which the device has
+    subtracted their mean (erratum E9)."""
     task = claim.task("gaussian")
     stage = plan.first_stage(task)
     tap = Tap()
     moments = learned(task, stage, records)
     release(moments, tap)
-    sums, counts, n = moments.sums(), moments.counts(), claim.n
+    sums = moments.sums()
+    counts = moments.counts()
+    n = claim.n
     mean = sums.sum(axis=1) / n
     second = moments.second()
     if second is None:

@@ -1,7 +1,7 @@
 """Neighbouring data sets: each pair differs in one record, and each was built to break something.
 
-The sizes are n = 1000, p = 10, R = 3 unless a pair says otherwise; `one` is (1, ..., 1), `half` is 1 in the first
-half of the features and -1 in the other.
+The sizes are n = 1000, p = 10, R = 3 unless a pair says otherwise; `one` is (1, ..., 1), `half` is
+1 in the first half of the features and -1 in the other.
 """
 
 from __future__ import annotations
@@ -11,12 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Integers, Matrix
 from fsir.errors import FsirError
-
-Matrix = NDArray[np.float64]
-Labels = NDArray[np.int64]
 
 
 class AuditError(FsirError, ValueError):
@@ -28,16 +25,18 @@ class Records:
     """The records of one device: `X` standardised, one row each, and the slice of each."""
 
     X: Matrix
-    slices: Labels
+    slices: Integers
 
     def replaced(self, index: int, x: Matrix, h: int) -> Records:
         """The neighbour in which one record is another one."""
-        X, slices = self.X.copy(), self.slices.copy()
-        X[index], slices[index] = x, h
+        X = self.X.copy()
+        slices = self.slices.copy()
+        X[index] = x
+        slices[index] = h
         return Records(X, slices)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Pair:
     """Two neighbouring data sets and the public numbers that belong to them."""
 
@@ -68,15 +67,18 @@ def _records(*parts: tuple[int, Matrix, int]) -> Records:
 
 
 def _pair(
-    name: str,
-    first: Records,
-    second: Records,
-    why: str,
-    dimension: int | None = None,
-    R: float = 3.0,
+    name: str, first: Records, second: Records, R: float, *, why: str, dimension: int | None = None
 ) -> Pair:
-    slices = int(max(first.slices.max(), second.slices.max(), 1)) + 1
-    return Pair(name, first, second, slices, R, R * math.sqrt(first.X.shape[1]), dimension, why=why)
+    return Pair(
+        name=name,
+        first=first,
+        second=second,
+        slices=int(max(first.slices.max(), second.slices.max(), 1)) + 1,
+        truncate=R,
+        norm=R * math.sqrt(first.X.shape[1]),
+        dimension=dimension,
+        why=why,
+    )
 
 
 def _corners(n: int, p: int, R: float) -> tuple[Matrix, Matrix]:
@@ -88,99 +90,85 @@ def _corners(n: int, p: int, R: float) -> tuple[Matrix, Matrix]:
 
 
 def dimension_jumps(n: int, p: int, R: float) -> Pair:
-    """A: two thirds in one corner. One record more or less decides which eigengap is the larger one."""
+    """A: two thirds in one corner. One record decides which eigengap is the larger one."""
     one, half = _corners(n, p, R)
     many = n - n // 3
-    first, second = ((many - k, n - many + k) for k in (0, 1))
-    return _pair(
-        "A", _records((first[0], one, 0), (first[1], half, 1)), _records((second[0], one, 0), (second[1], half, 1)),
-        "the estimated dimension jumps from 1 to 2", None, R,
-    )  # fmt: skip
+    first = _records((many, one, 0), (n - many, half, 1))
+    second = _records((many - 1, one, 0), (n - many + 1, half, 1))
+    return _pair("A", first, second, R, why="the estimated dimension jumps from 1 to 2")
 
 
 def vectors_swap(n: int, p: int, R: float) -> Pair:
-    """B: two corners of nearly the same weight. One record decides which of them is the leading direction."""
+    """B: two corners of nearly the same weight. One record decides which of them leads."""
     one, half = _corners(n, p, R)
     m = n // 2
-    return _pair(
-        "B", _records((m, one, 0), (n - m - 1, half, 1), (1, half / 2, 1)),
-        _records((m - 1, one, 0), (n - m, half, 1), (1, half / 2, 1)),
-        "the leading singular vectors swap", 2, R,
-    )  # fmt: skip
+    first = _records((m, one, 0), (n - m - 1, half, 1), (1, half / 2, 1))
+    second = _records((m - 1, one, 0), (n - m, half, 1), (1, half / 2, 1))
+    return _pair("B", first, second, R, why="the leading singular vectors swap", dimension=2)
 
 
 def gap_opens(n: int, p: int, R: float) -> Pair:
-    """C: two corners of the same weight, d = 1 public. One record opens the eigengap, and with it the noise."""
+    """C: two corners of the same weight, d = 1 public.
+    One record opens the eigengap, and with it the noise."""
     one, half = _corners(n, p, R)
     m = n // 2
-    return _pair(
-        "C", _records((m, one, 0), (n - m, half, 1)), _records((m + 1, one, 0), (n - m - 1, half, 1)),
-        "the first eigengap opens", 1, R,
-    )  # fmt: skip
+    first = _records((m, one, 0), (n - m, half, 1))
+    second = _records((m + 1, one, 0), (n - m - 1, half, 1))
+    return _pair("C", first, second, R, why="the first eigengap opens", dimension=1)
 
 
 def from_zero(n: int, p: int, R: float) -> Pair:
     """Z: nothing but zeros, and one record that is not."""
     zero = np.zeros(p)
-    return _pair(
-        "Z", _records((n, zero, 0)), _records((n - 1, zero, 0), (1, np.full(p, R), 0)),
-        "one record among zeros gives the noise a direction", None, R,
-    )  # fmt: skip
+    first = _records((n, zero, 0))
+    second = _records((n - 1, zero, 0), (1, np.full(p, R), 0))
+    return _pair("Z", first, second, R, why="one record among zeros gives the noise a direction")
 
 
 def largest_norm(n: int, p: int, R: float) -> Pair:
-    """cR: short records, and one of norm 1, which sets the scale if the scale is taken from the data."""
+    """cR: short records, and one of norm 1, which sets the scale if the data set it."""
     axis = np.eye(p)[0]
-    first, second = _records((n, 0.01 * axis, 0)), _records((n - 1, 0.01 * axis, 0), (1, axis, 0))
-    return _pair("cR", first, second, "one record sets the norm by which all are divided", None, R)
+    first = _records((n, 0.01 * axis, 0))
+    second = _records((n - 1, 0.01 * axis, 0), (1, axis, 0))
+    return _pair("cR", first, second, R, why="one record sets the norm by which all are divided")
 
 
 def one_vote(n: int, p: int, R: float) -> Pair:
-    """ccmd: ten records of two features at the edge of a vote; one record decides it. n, p and R are its own."""
+    """ccmd: ten records of two features at the edge of a vote; one record decides it.
+    n, p and R are its own."""
     del n, p, R
     x = np.zeros((10, 2))
     x[:, 0] = [1, 1, 1, 1, 0, -1, -1, -1, -1, 0]
     first = Records(x, np.repeat([0, 1], 5))
-    second = first.replaced(4, np.array([1.0, 0.0]), 0)
     return Pair(
-        "ccmd",
-        first,
-        second,
-        2,
-        1.0,
-        math.sqrt(2.0),
+        name="ccmd",
+        first=first,
+        second=first.replaced(4, np.array([1.0, 0.0]), 0),
+        slices=2,
+        truncate=1.0,
+        norm=math.sqrt(2.0),
         threshold=0.85,
         why="one record decides a vote",
     )
 
 
 def far_from_mean(n: int, p: int, R: float) -> Pair:
-    """centre: one record opposite to all others changes its slice; centred, it is twice as long as the clip."""
+    """centre: one record opposite to all others changes its slice;
+    centred, it is twice as long as the clip."""
     one = np.full(p, R)
     first = _records((n - 1, -one, 0), (1, one, 0))
-    return _pair(
-        "centre",
-        first,
-        first.replaced(n - 1, one, 1),
-        "a centred record is longer than the clip",
-        None,
-        R,
-    )
+    second = first.replaced(n - 1, one, 1)
+    return _pair("centre", first, second, R, why="a centred record is longer than the clip")
 
 
 def opposite(n: int, p: int, R: float) -> Pair:
-    """worst: a record on the clip becomes its own negative, in the same slice: all that theorem 1 allows."""
+    """worst: a record on the clip becomes its own negative, in the same slice:
+    all that theorem 1 allows."""
     one, _ = _corners(n, p + p % 2, R)
     x = one[:p]
     first = _records((n // 2, np.zeros(p), 0), (n - n // 2 - 1, np.zeros(p), 1), (1, x, 1))
-    return _pair(
-        "worst",
-        first,
-        first.replaced(n - 1, -x, 1),
-        "a record on the clip becomes its negative",
-        None,
-        R,
-    )
+    second = first.replaced(n - 1, -x, 1)
+    return _pair("worst", first, second, R, why="a record on the clip becomes its negative")
 
 
 PAIRS: dict[str, Callable[[int, int, float], Pair]] = {

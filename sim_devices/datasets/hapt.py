@@ -1,10 +1,12 @@
-"""HAPT: the continuous 50 Hz recordings behind the UCI set, through the agent's own pipeline, sample by sample.
+"""HAPT: the continuous 50 Hz recordings behind the UCI set,
+through the agent's own pipeline, sample by sample.
 
-J. L. Reyes-Ortiz, L. Oneto, A. Samà, X. Parra, D. Anguita, "Transition-Aware Human Activity Recognition Using
-Smartphones", Neurocomputing 2016: 30 people, a phone at the waist, two recordings each, with postural transitions and
-unlabelled stretches. The file is `hapt_raw.npz`: acc (g), gyro (rad/s), experiment, user, activity (0 = unlabelled,
-1..6 the six activities, 7..12 transitions), one row per sample. The recordings carry no time of day: here they are laid
-out one after the other on an invented day, two minutes apart.
+J. L. Reyes-Ortiz, L. Oneto, A. Samà, X. Parra, D. Anguita, "Transition-Aware Human Activity
+Recognition Using Smartphones", Neurocomputing 2016: 30 people, a phone at the waist, two recordings
+each, with postural transitions and unlabelled stretches. The file is `hapt_raw.npz`: acc (g), gyro
+(rad/s), experiment, user, activity (0 = unlabelled, 1..6 the six activities, 7..12 transitions),
+one row per sample. The recordings carry no time of day: here they are laid out one after the other
+on an invented day, two minutes apart.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from numpy.typing import NDArray
 from edge_agent.signal.features import FEATURE_NAMES, features, scale
 from edge_agent.signal.track import RATE
 from edge_agent.signal.windows import HOP, WINDOW, Windower
+from fsir.arrays import Integers, Matrix
 from sim_devices.datasets.population import (
     ACTIVITIES,
     DataError,
@@ -32,46 +35,58 @@ NPZ = "hapt_raw.npz"
 # The nine test subjects of UCI HAR, which has the same people.
 UNSEEN = (2, 4, 9, 10, 12, 13, 18, 20, 24)
 # The first window of the invented day, and the pause between two recordings in windows.
-FIRST_WINDOW, PAUSE = 1_328_125_000, 94
+FIRST_WINDOW = 1_328_125_000
+PAUSE_WINDOWS = 94
 
 CAVEATS = (
     "same people as UCI HAR: not an independent test of what was tuned there",
-    "recordings follow one script, postures before walking: a device that reports early has not seen every activity",
-    "whether a feature is mapped linearly or by decades was decided with these recordings at hand; its range was not",
+    "recordings follow one script, postures before walking: a device that reports early has not "
+    "seen every activity",
+    "whether a feature is mapped linearly or by decades was decided with these recordings at "
+    "hand; its range was not",
 )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Recordings:
     """All samples, one row each."""
 
-    acc: NDArray[np.float64]
-    gyro: NDArray[np.float64]
-    experiment: NDArray[np.int64]
-    user: NDArray[np.int64]
-    activity: NDArray[np.int64]
+    acc: Matrix
+    gyro: Matrix
+    experiment: Integers
+    user: Integers
+    activity: Integers
 
 
 def hapt(path: str | Path, levels: bool = True, margin: int = 0) -> Population:
-    """The recordings found at `path` (the npz, or a folder with it) as one stream of scaled features per person.
+    """The recordings found at `path` (the npz,
+    or a folder with it) as one stream of scaled features per person.
 
-    levels: active / sedentary / lying instead of the six activities. margin: see `edge_agent.signal.windows`.
+    levels: active / sedentary / lying instead of the six activities. margin: see
+    `edge_agent.signal.windows`.
     """
     recordings = read_recordings(Path(path))
     lost: Counter[str] = Counter()
     streams = {
-        int(user): _stream(recordings, int(user), margin, lost)
+        int(user): stream_of(recordings, int(user), margin, lost)
         for user in np.unique(recordings.user)
     }
     devices = tuple(stream for user, stream in streams.items() if user not in UNSEEN)
     unseen = tuple(stream for user, stream in streams.items() if user in UNSEEN)
     dropped = ", ".join(f"{count} {reason}" for reason, count in sorted(lost.items()))
-    caveats = (*CAVEATS, f"windows left out: {dropped}")
-    population = Population("hapt", FEATURE_NAMES, ACTIVITIES, devices, unseen, caveats)
+    population = Population(
+        name="hapt",
+        features=FEATURE_NAMES,
+        classes=ACTIVITIES,
+        devices=devices,
+        unseen=unseen,
+        caveats=(*CAVEATS, f"windows left out: {dropped}"),
+    )
     return with_levels(population) if levels else population
 
 
 def read_recordings(path: Path) -> Recordings:
+    """The recordings found at `path`, checked to fit together."""
     places = [path] if path.suffix == ".npz" else [path / NPZ, path / "hapt" / NPZ]
     place = next((place for place in places if place.is_file()), None)
     if place is None:
@@ -82,24 +97,29 @@ def read_recordings(path: Path) -> Recordings:
         missing = {"acc", "gyro", "experiment", "user", "activity"} - set(stored.files)
         if missing:
             raise DataError(
-                f"{place}: {', '.join(sorted(missing))} missing: this is not the file of the recordings"
+                f"{place}: {', '.join(sorted(missing))} missing: this is not the file of the "
+                "recordings"
             )
-        acc, gyro = (stored[name].astype(np.float64) for name in ("acc", "gyro"))
-        rows = (stored[name].astype(np.int64) for name in ("experiment", "user", "activity"))
-        recordings = Recordings(acc, gyro, *rows)
-    if (
-        recordings.acc.shape != (len(recordings.user), 3)
-        or recordings.gyro.shape != recordings.acc.shape
-    ):
-        raise DataError(
-            f"{place}: acc {acc.shape}, gyro {gyro.shape}, {len(recordings.user)} rows don't fit together"
+        recordings = Recordings(
+            acc=stored["acc"].astype(np.float64),
+            gyro=stored["gyro"].astype(np.float64),
+            experiment=stored["experiment"].astype(np.int64),
+            user=stored["user"].astype(np.int64),
+            activity=stored["activity"].astype(np.int64),
         )
+    acc = recordings.acc.shape
+    gyro = recordings.gyro.shape
+    count = len(recordings.user)
+    if acc != (count, 3) or gyro != acc:
+        raise DataError(f"{place}: acc {acc}, gyro {gyro}, {count} rows don't fit together")
     return recordings
 
 
-def _stream(recordings: Recordings, user: int, margin: int, lost: Counter[str]) -> DeviceStream:
-    """One person's windows in the order of recording; those without one clear activity are left out and counted."""
-    signals, labels = [], []
+def stream_of(recordings: Recordings, user: int, margin: int, lost: Counter[str]) -> DeviceStream:
+    """One person's windows in the order of recording;
+    those without one clear activity are left out and counted."""
+    signals = []
+    labels = []
     for first, rows in _layout(recordings, user):
         windower = Windower(margin)
         positions = first * HOP + np.arange(len(rows)) + 0.5
@@ -118,13 +138,15 @@ def _stream(recordings: Recordings, user: int, margin: int, lost: Counter[str]) 
         raise DataError(
             f"subject {user}: no window of {WINDOW} samples has one of the activities {ACTIVITIES}"
         )
-    return DeviceStream(f"subject-{user:02d}", scale(features(np.stack(signals))), np.array(labels))
+    X = scale(features(np.stack(signals)))
+    return DeviceStream(f"subject-{user:02d}", X, np.array(labels))
 
 
 def _layout(recordings: Recordings, user: int) -> Iterator[tuple[int, NDArray[np.intp]]]:
-    """The recordings of one person: the window of the invented day in which each begins, and its rows."""
+    """The recordings of one person: the window of the invented
+    day in which each begins, and its rows."""
     first = FIRST_WINDOW
     for experiment in np.unique(recordings.experiment[recordings.user == user]):
         rows = np.flatnonzero((recordings.experiment == experiment) & (recordings.user == user))
         yield first, rows
-        first += -(-len(rows) // HOP) + PAUSE
+        first += -(-len(rows) // HOP) + PAUSE_WINDOWS

@@ -1,8 +1,10 @@
-"""UCI Human Activity Recognition Using Smartphones: 30 people with a phone at the waist, 561 features per window.
+"""UCI Human Activity Recognition Using Smartphones:
+30 people with a phone at the waist, 561 features per window.
 
-D. Anguita, A. Ghio, L. Oneto, X. Parra, J. L. Reyes-Ortiz, "A Public Domain Dataset for Human Activity Recognition
-Using Smartphones", ESANN 2013. The set asks to be cited and its README forbids commercial use, so it is not shipped:
-`fsir-sim fetch har` downloads it. Its 21 training subjects are the devices, its 9 test subjects the unseen people.
+D. Anguita, A. Ghio, L. Oneto, X. Parra, J. L. Reyes-Ortiz, "A Public Domain Dataset for Human
+Activity Recognition Using Smartphones", ESANN 2013. The set asks to be cited and its README forbids
+commercial use, so it is not shipped: `fsir-sim fetch har` downloads it. Its 21 training subjects
+are the devices, its 9 test subjects the unseen people.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import IO, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fsir.arrays import Flags, Integers, Matrix
 from sim_devices.datasets.population import (
     ACTIVITIES,
     DataError,
@@ -28,70 +31,74 @@ from sim_devices.datasets.population import (
 
 FOLDER = "UCI HAR Dataset"
 NPZ = "har_full561.npz"
-WINDOWS_TRAIN, WINDOWS_TEST, FEATURES = 7352, 2947, 561
+WINDOWS_TRAIN = 7352
+WINDOWS_TEST = 2947
+FEATURES = 561
 UNIT_RECORDS = 2  # windows overlap by half: one instant lies in two consecutive records
 
 CAVEATS = (
-    "the published features were scaled to [-1, 1] by their authors over all subjects, the unseen ones included",
-    "windows overlap by half: one instant lies in two records, so a unit of one record protects half a window",
+    "the published features were scaled to [-1, 1] by their authors over all subjects, the "
+    "unseen ones included",
+    "windows overlap by half: one instant lies in two records, so a unit of one record protects "
+    "half a window",
     "recordings are ordered by activity: a device that reports early has not seen all of them",
 )
 LEVELS_CAVEAT = "three levels are an easy task: two features chosen by name reach 99.8% as well"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Windows:
-    """All windows of the set, in recorded order: features, activity 1..6, subject 1..30, and who was for training."""
+    """All windows of the set, in recorded order:
+    features, activity 1..6, subject 1..30, and who was for training."""
 
     names: tuple[str, ...]
-    X: NDArray[np.float64]
-    activity: NDArray[np.int64]
-    subject: NDArray[np.int64]
-    training: NDArray[np.bool_]
+    X: Matrix
+    activity: Integers
+    subject: Integers
+    training: Flags
 
 
 def har(path: str | Path, levels: bool = True) -> Population:
-    """The set found at `path`: the archive as downloaded (zip) or unpacked, the npz of the same data, or a folder with
-    one of them. `levels`: active / sedentary / lying instead of the six activities."""
+    """The set found at `path`: the archive as downloaded (zip) or unpacked, the npz of the same
+    data, or a folder with one of them. `levels`: active / sedentary / lying instead of the six
+    activities."""
     windows = read_windows(Path(path))
 
-    def streams(chosen: NDArray[np.bool_]) -> tuple[DeviceStream, ...]:
-        labels = np.array(ACTIVITIES)[windows.activity - 1]
-        found = []
-        for subject in np.unique(windows.subject[chosen]):
-            rows = windows.subject == subject
-            found.append(DeviceStream(f"subject-{subject:02d}", windows.X[rows], labels[rows]))
-        return tuple(found)
+    labels = np.array(ACTIVITIES)[windows.activity - 1]
 
-    caveats = (*CAVEATS, LEVELS_CAVEAT) if levels else CAVEATS
-    devices, unseen = streams(windows.training), streams(~windows.training)
+    def stream(subject: int) -> DeviceStream:
+        rows = windows.subject == subject
+        return DeviceStream(f"subject-{subject:02d}", windows.X[rows], labels[rows])
+
+    def streams(chosen: Flags) -> tuple[DeviceStream, ...]:
+        return tuple(stream(subject) for subject in np.unique(windows.subject[chosen]))
+
     population = Population(
-        "har", unique_names(windows.names), ACTIVITIES, devices, unseen, caveats
+        name="har",
+        features=unique_names(windows.names),
+        classes=ACTIVITIES,
+        devices=streams(windows.training),
+        unseen=streams(~windows.training),
+        caveats=(*CAVEATS, LEVELS_CAVEAT) if levels else CAVEATS,
     )
     return with_levels(population) if levels else population
 
 
 def read_windows(path: Path) -> Windows:
     """The windows found at `path`, checked to fit together. See `har` for what `path` may be."""
-    windows = (
-        _from_npz(path)
-        if path.suffix == ".npz"
-        else _from_folder(path)
-        if path.is_dir()
-        else _from_zip(path)
-    )
+    windows = _read(path)
     count = len(windows.X)
-    if (
-        windows.X.shape != (count, len(windows.names))
-        or not len(windows.activity) == len(windows.subject) == count
-    ):
+    parts = (len(windows.activity), len(windows.subject))
+    if windows.X.shape != (count, len(windows.names)) or parts != (count, count):
         raise DataError(
-            f"{path}: {windows.X.shape} features, {len(windows.names)} names, {len(windows.activity)} labels and "
-            f"{len(windows.subject)} subjects do not fit together: the copy is damaged, fetch it again"
+            f"{path}: {windows.X.shape} features, {len(windows.names)} names, "
+            f"{parts[0]} labels and {parts[1]} subjects do not fit together: "
+            "the copy is damaged, fetch it again"
         )
     if not np.isin(windows.activity, np.arange(1, 7)).all():
         raise DataError(
-            f"{path}: activities {np.unique(windows.activity)} are not all among 1..6: fetch the set again"
+            f"{path}: activities {np.unique(windows.activity)} are not all among 1..6: fetch the "
+            "set again"
         )
     both = np.intersect1d(windows.subject[windows.training], windows.subject[~windows.training])
     if both.size:
@@ -101,10 +108,18 @@ def read_windows(path: Path) -> Windows:
     return windows
 
 
+def _read(path: Path) -> Windows:
+    if path.suffix == ".npz":
+        return _from_npz(path)
+    return _from_folder(path) if path.is_dir() else _from_zip(path)
+
+
 def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
-    """Feature names without twins. The set lists 42 names of band energies three times, once per axis in order, and
-    leaves the axis out: it comes back as -X, -Y, -Z."""
-    times, seen, unique = Counter(names), Counter[str](), []
+    """Feature names without twins. The set lists 42 names of band energies three times, once per
+    axis in order, and leaves the axis out: it comes back as -X, -Y, -Z."""
+    times = Counter(names)
+    seen = Counter[str]()
+    unique = []
     for name in names:
         unique.append(f"{name}-{'XYZ'[seen[name]]}" if times[name] == 3 else name)
         seen[name] += 1
@@ -112,12 +127,9 @@ def unique_names(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _from_folder(path: Path) -> Windows:
-    folder = next(
-        (place for place in (path, path / FOLDER) if (place / "train" / "X_train.txt").is_file()),
-        None,
-    )
-    if folder is not None:
-        return _from_text(lambda name: (folder / name).open("rb"), str(folder))
+    for folder in (path, path / FOLDER):
+        if (folder / "train" / "X_train.txt").is_file():
+            return _from_text(_opener(folder), str(folder))
     for npz in (path / NPZ, path / "uci_har" / NPZ):
         if npz.is_file():
             return _from_npz(npz)
@@ -125,9 +137,13 @@ def _from_folder(path: Path) -> Windows:
         if "har" in archive.name.lower() or "activity" in archive.name.lower():
             return _from_zip(archive)
     raise DataError(
-        f"{path}: neither '{FOLDER}/train/X_train.txt' nor '{NPZ}' nor the archive is in this folder. "
-        "Run `fsir-sim fetch har`, or give --data the folder where the set is"
+        f"{path}: neither '{FOLDER}/train/X_train.txt' nor '{NPZ}' nor the archive is in this "
+        "folder. Run `fsir-sim fetch har`, or give --data the folder where the set is"
     )
+
+
+def _opener(folder: Path) -> Callable[[str], IO[bytes]]:
+    return lambda name: (folder / name).open("rb")
 
 
 def _from_zip(path: Path) -> Windows:
@@ -179,15 +195,15 @@ def _from_text(opener: Callable[[str], IO[bytes]], where: str) -> Windows:
     names = table("features.txt", np.str_, 2)
     if len({part.shape[1] for part in X}) > 1 or names.shape[1:] != (2,):
         raise DataError(
-            f"{where}: the tables of the parts have different widths: the copy is damaged, fetch it again"
+            f"{where}: the tables of the parts have different widths: "
+            "the copy is damaged, fetch it again"
         )
-    training = np.repeat([True, False], [len(part) for part in X])
     return Windows(
-        tuple(names[:, 1].tolist()),
-        np.vstack(X),
-        np.concatenate(activity),
-        np.concatenate(subject),
-        training,
+        names=tuple(names[:, 1].tolist()),
+        X=np.vstack(X),
+        activity=np.concatenate(activity),
+        subject=np.concatenate(subject),
+        training=np.repeat([True, False], [len(part) for part in X]),
     )
 
 
@@ -198,18 +214,19 @@ def _from_npz(path: Path) -> Windows:
         )
     with np.load(path) as stored:
         return Windows(
-            tuple(stored["feature_names"].tolist()),
-            as_printed(stored["X"]),
-            stored["y"].astype(np.int64),
-            stored["subject"].astype(np.int64),
-            stored["is_train"].astype(np.bool_),
+            names=tuple(stored["feature_names"].tolist()),
+            X=as_printed(stored["X"]),
+            activity=stored["y"].astype(np.int64),
+            subject=stored["subject"].astype(np.int64),
+            training=stored["is_train"].astype(np.bool_),
         )
 
 
-def as_printed(X: NDArray[np.float32]) -> NDArray[np.float64]:
-    """The numbers as the official text files print them, with 8 significant digits, so that both sources give the
-    same bits: an integer over a power of ten up to 10^22 is rounded correctly, just as text is when it is read.
-    Exact from 1e-15 on (the smallest number of the set is 3e-8)."""
+def as_printed(X: NDArray[np.float32]) -> Matrix:
+    """The numbers as the official text files print them, with 8 significant digits, so that both
+    sources give the same bits: an integer over a power of ten up to 10^22 is rounded correctly,
+    just as text is when it is read. Exact from 1e-15 on (the smallest number of the set is
+    3e-8)."""
     values = X.astype(np.float64)
     exponent = np.floor(np.log10(np.abs(values), where=values != 0, out=np.zeros_like(values)))
     power = (10.0 ** np.arange(23))[np.clip(7 - exponent, 0, 22).astype(np.intp)]

@@ -2,14 +2,16 @@
 
 With a = beta1'X, b = beta2'X and e ~ N(0, 1) independent of X:
 
-    I    Y = 1 if 1/(1 + exp(a)) > 1/2       X ~ N(0, I)            (or, `logistic`, 1 with that probability)
+    I    Y = 1 if 1/(1 + exp(a)) > 1/2       X ~ N(0, I)
+         (or, `logistic`, 1 with that probability)
     II   Y = 1/(0.5 + (a + 1)^2) + e         X ~ N(0, Sigma), Sigma_ij = 0.5^|i-j|
     III  Y = a/(b^3 + 1) + e                 X ~ N(0, I)
     IV   Y = sin(a) exp(b + e)               X ~ N(0, Sigma)
     V    X = beta1 Y + beta2 Y^2 + N(0, I)   Y ~ N(0, 1)
 
-Settings: `low`, all p features active; `high`, the first s (5 up to p = 500, then 10). There the paper prints a beta2
-that overlaps beta1 although it calls them orthogonal: `high` has them disjoint, `high-printed` is as printed.
+Settings: `low`, all p features active; `high`, the first s (5 up to p = 500, then 10). There the
+paper prints a beta2 that overlaps beta1 although it calls them orthogonal: `high` has them
+disjoint, `high-printed` is as printed.
 """
 
 from __future__ import annotations
@@ -19,14 +21,13 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from fsir.arrays import Matrix
 from sim_devices.datasets.population import DataError, DeviceStream, Population
 
 Model = Literal["I", "II", "III", "IV", "V"]
 Setting = Literal["low", "high", "high-printed"]
-Array = NDArray[np.float64]
 MODELS: tuple[Model, ...] = get_args(Model)
 CORRELATED: tuple[Model, ...] = ("II", "IV")
 CORRELATION = 0.5
@@ -54,8 +55,9 @@ def active_size(p: int, setting: Setting) -> int:
     return size
 
 
-def true_basis(model: Model, p: int, setting: Setting, rng: np.random.Generator) -> Array:
-    """Normalised beta, p x d. Random for I and II (weights from U(0.4, 0.8)), fixed for the others."""
+def true_basis(model: Model, p: int, setting: Setting, rng: np.random.Generator) -> Matrix:
+    """Normalised beta, p x d. Random for I and II (weights from U(0.4, 0.8)),
+    fixed for the others."""
     weights = rng.uniform(0.4, 0.8, active_size(p, setting)) if dimension(model) == 1 else None
     return _basis(model, p, setting, weights)
 
@@ -67,18 +69,20 @@ def simulate(
     setting: Setting,
     rng: np.random.Generator,
     *,
-    basis: Array | None = None,
+    basis: Matrix | None = None,
     clients: int | None = None,
     logistic: bool = False,
-) -> tuple[Array, Array]:
-    """n records: X (n x p) and y. With `clients`, that many times n at once: X (clients x n x p), y (clients x n).
+) -> tuple[Matrix, Matrix]:
+    """n records: X (n x p) and y. With `clients`, that many times n at once:
+    X (clients x n x p), y (clients x n).
 
     Without `basis` the first thing drawn from rng is `true_basis`.
     """
     beta = true_basis(model, p, setting, rng) if basis is None else basis
     if beta.shape != (p, dimension(model)):
         raise DataError(
-            f"basis of shape {beta.shape}: model {model} in {p} features needs {(p, dimension(model))}"
+            f"basis of shape {beta.shape}: model {model} in {p} features needs "
+            f"{(p, dimension(model))}"
         )
     total = n * (clients or 1)
     X = rng.standard_normal((total, p))
@@ -95,10 +99,12 @@ def simulate(
 def cut_points(
     model: Model, p: int, setting: Setting, slices: int | None = None
 ) -> tuple[float, ...]:
-    """Public cut points that give slices of equal probability: quantiles of y under the model, from no data.
+    """Public cut points that give slices of equal probability:
+    quantiles of y under the model, from no data.
 
-    For III, IV and V beta is fixed, and so is the law of y. For II it moves a little with the random beta; the cuts are
-    those of equal weights, and the probability of a slice is then off by less than 0.005.
+    For III, IV and V beta is fixed, and so is the law of y. For II it moves a little with the
+    random beta; the cuts are those of equal weights, and the probability of a slice is then off by
+    less than 0.005.
     """
     if model == "I":
         return (0.5,)
@@ -106,18 +112,17 @@ def cut_points(
     if count < 2:
         raise DataError(f"slices = {count}: at least 2 are needed")
     quantiles = response_quantiles(model, np.arange(1, count) / count, p, setting)
-    return tuple(
-        (np.round(quantiles, 6) + 0.0).tolist()
-    )  # + 0.0: no negative zero in a public task
+    # + 0.0: no negative zero in a public task.
+    return tuple((np.round(quantiles, 6) + 0.0).tolist())
 
 
-def response_quantiles(model: Model, probabilities: Array, p: int, setting: Setting) -> Array:
+def response_quantiles(model: Model, probabilities: Matrix, p: int, setting: Setting) -> Matrix:
     """Quantiles of y under the model, II to V; right to about 1e-4 in probability."""
     values, cdf = _law(model, p, setting)
     return np.asarray(np.interp(probabilities, cdf, values))
 
 
-def response_cdf(model: Model, y: Array, p: int, setting: Setting) -> Array:
+def response_cdf(model: Model, y: Matrix, p: int, setting: Setting) -> Matrix:
     """P(Y <= y) under the model, II to V: a public rank of the response."""
     values, cdf = _law(model, p, setting)
     return np.asarray(np.interp(y, values, cdf))
@@ -134,11 +139,13 @@ def population(
     streams = tuple(
         DeviceStream(f"client-{k:04d}", X[k], responses[k]) for k in range(devices + unseen)
     )
-    features = tuple(f"x{j + 1}" for j in range(p))
-    classes = ("0", "1") if model == "I" else ()
-    caveat = "simulated: every device draws from the same law, which real devices do not"
     return Population(
-        f"model-{model}", features, classes, streams[:devices], streams[devices:], (caveat,)
+        name=f"model-{model}",
+        features=tuple(f"x{j + 1}" for j in range(p)),
+        classes=("0", "1") if model == "I" else (),
+        devices=streams[:devices],
+        unseen=streams[devices:],
+        caveats=("simulated: every device draws from the same law, which real devices do not",),
     )
 
 
@@ -148,7 +155,7 @@ def _known(model: Model) -> Model:
     return model
 
 
-def _basis(model: Model, p: int, setting: Setting, weights: Array | None) -> Array:
+def _basis(model: Model, p: int, setting: Setting, weights: Matrix | None) -> Matrix:
     size = active_size(p, setting)
     beta = np.zeros((p, dimension(model)))
     if weights is not None:
@@ -160,14 +167,15 @@ def _basis(model: Model, p: int, setting: Setting, weights: Array | None) -> Arr
     return np.asarray(beta / np.linalg.norm(beta, axis=0))
 
 
-def _correlate(X: Array) -> None:
-    """Turn independent columns into an autoregressive sequence, in place: O(p) instead of a p x p root of Sigma."""
+def _correlate(X: Matrix) -> None:
+    """Turn independent columns into an autoregressive sequence, in place:
+    O(p) instead of a p x p root of Sigma."""
     X[:, 1:] *= math.sqrt(1 - CORRELATION**2)
     for j in range(1, X.shape[1]):
         X[:, j] += CORRELATION * X[:, j - 1]
 
 
-def _response(model: Model, index: Array, rng: np.random.Generator, logistic: bool) -> Array:
+def _response(model: Model, index: Matrix, rng: np.random.Generator, logistic: bool) -> Matrix:
     a = index[:, 0]
     if model == "I":
         # 1/(1 + exp(a)) > u  if and only if  a < log(1/u - 1)
@@ -181,11 +189,12 @@ def _response(model: Model, index: Array, rng: np.random.Generator, logistic: bo
 
 
 @lru_cache(maxsize=64)
-def _law(model: Model, p: int, setting: Setting) -> tuple[Array, Array]:
+def _law(model: Model, p: int, setting: Setting) -> tuple[Matrix, Matrix]:
     """Values of y, dense around 0 and up to a million, and their probabilities.
 
-    Given one of the indices a, b the rest is normal, so that P(Y <= y) is a mean over that one index: here over the
-    midpoints of 4,000 equally probable cells. The random beta of model II is taken with equal weights.
+    Given one of the indices a, b the rest is normal, so that P(Y <= y) is a mean over that one
+    index: here over the midpoints of 4,000 equally probable cells. The random beta of model II is
+    taken with equal weights.
     """
     if _known(model) == "I":
         raise DataError("model I has two classes and no distribution function: use its labels")
@@ -196,16 +205,14 @@ def _law(model: Model, p: int, setting: Setting) -> tuple[Array, Array]:
     covariance = beta[active].T @ Sigma @ beta[active]
     z = ndtri((np.arange(4000) + 0.5) / 4000)
     values = 1e-3 * np.sinh(np.linspace(-21.4, 21.4, 2001))
-    cdf = (
-        ndtr(values)
-        if model == "V"
-        else np.array([_given_one(model, y, z, covariance).mean() for y in values])
-    )
-    return values, np.asarray(cdf)
+    if model == "V":
+        return values, np.asarray(ndtr(values))
+    return values, np.array([_given_one(model, y, z, covariance).mean() for y in values])
 
 
-def _given_one(model: Model, y: float, z: Array, covariance: Array) -> Array:
-    """P(Y <= y | a) for II and IV, P(Y <= y | b) for III, where that index is z standard deviations."""
+def _given_one(model: Model, y: float, z: Matrix, covariance: Matrix) -> Matrix:
+    """P(Y <= y | a) for II and IV, P(Y <= y | b) for III,
+    where that index is z standard deviations."""
     if model == "II":
         return np.asarray(ndtr(y - 1 / (0.5 + (math.sqrt(covariance[0, 0]) * z + 1) ** 2)))
     first, second = (1, 0) if model == "III" else (0, 1)

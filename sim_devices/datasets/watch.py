@@ -1,8 +1,10 @@
-"""Shoulder exercises with a smartwatch: real sensor data that come with the package `seglearn`, no download needed.
+"""Shoulder exercises with a smartwatch:
+real sensor data that come with the package `seglearn`, no download needed.
 
-D. Burns, N. Leung, M. Hardisty, C. Whyne, P. Henry, S. McLachlin, "Shoulder physiotherapy exercise recognition: machine
-learning the inertial signals from a smartwatch", Physiological Measurement 39 (2018). The package carries the first ten
-of the study's twenty people; each did seven exercises with either arm: acceleration (g) and rotation (rad/s) at 50 Hz.
+D. Burns, N. Leung, M. Hardisty, C. Whyne, P. Henry, S. McLachlin, "Shoulder physiotherapy exercise
+recognition: machine learning the inertial signals from a smartwatch", Physiological Measurement 39
+(2018). The package carries the first ten of the study's twenty people; each did seven exercises
+with either arm: acceleration (g) and rotation (rad/s) at 50 Hz.
 """
 
 from __future__ import annotations
@@ -14,12 +16,13 @@ from typing import IO, Any
 
 import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
-from numpy.typing import NDArray
 
+from fsir.arrays import Matrix
 from sim_devices.datasets.population import DataError, DeviceStream, Population
 
-WINDOW, STEP = 128, 64  # 2.56 s at 50 Hz, half overlapping
-UNIT_RECORDS = WINDOW // STEP
+WINDOW_SAMPLES = 128
+STEP_SAMPLES = 64  # 2.56 s at 50 Hz, half overlapping
+UNIT_RECORDS = WINDOW_SAMPLES // STEP_SAMPLES
 UNSEEN = (8, 9, 10)
 
 SIGNALS = ("ax", "ay", "az", "wx", "wy", "wz", "a", "w")  # a, w: lengths of the two vectors
@@ -30,7 +33,8 @@ FEATURES = (
     *(f"corr({a},{b})" for a, b in PAIRS),
 )
 
-# Public centre and scale, from physics and not from the data: at rest a watch feels 1 g; an arm swings at a few rad/s.
+# Public centre and scale, from physics and not from the data: at rest a watch feels 1 g; an arm
+# swings at a few rad/s.
 CENTRE = np.array(
     [1.0 if name in ("a-mean", "a-min", "a-max", "a-energy") else 0.0 for name in FEATURES]
 )
@@ -48,7 +52,8 @@ SCALE = np.array(
 )
 
 CAVEATS = (
-    "ten people of one study: seven devices and three unseen people are few, figures move by points with the choice",
+    "ten people of one study: seven devices and three unseen people are few, figures move by "
+    "points with the choice",
     "the order of the fourteen recordings of a person is not known; it is the order of the file",
     "windows overlap by half: one instant lies in two records",
     "recordings of the left arm are mirrored, which a watch can do because it knows its side",
@@ -71,17 +76,24 @@ def watch(path: Path | None = None) -> Population:
         return DeviceStream(f"person-{person:02d}", np.vstack(parts), y)
 
     people = sorted({int(subject) for subject in data["subject"]})
-    devices = tuple(stream(person) for person in people if person not in UNSEEN)
     return Population(
-        "watch", FEATURES, exercises, devices, tuple(stream(person) for person in UNSEEN), CAVEATS
+        name="watch",
+        features=FEATURES,
+        classes=exercises,
+        devices=tuple(stream(person) for person in people if person not in UNSEEN),
+        unseen=tuple(stream(person) for person in UNSEEN),
+        caveats=CAVEATS,
     )
 
 
-def window_features(signal: NDArray[np.float64]) -> NDArray[np.float64]:
+def window_features(signal: Matrix) -> Matrix:
     """Features of every window of a recording (time x 6 channels): one row per window."""
     lengths = [np.linalg.norm(signal[:, axes], axis=1) for axes in (slice(0, 3), slice(3, 6))]
-    windows = sliding_window_view(np.column_stack([signal, *lengths]), WINDOW, axis=0)[::STEP]
-    mean, std = windows.mean(axis=2), windows.std(axis=2)
+    windows = sliding_window_view(np.column_stack([signal, *lengths]), WINDOW_SAMPLES, axis=0)[
+        ::STEP_SAMPLES
+    ]
+    mean = windows.mean(axis=2)
+    std = windows.std(axis=2)
     statistics = [mean, std, windows.min(axis=2), windows.max(axis=2), (windows**2).mean(axis=2)]
     statistics.append(np.abs(np.diff(windows, axis=2)).mean(axis=2))
     # A channel that stands still correlates with nothing.
@@ -93,13 +105,15 @@ def window_features(signal: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.hstack(statistics)
 
 
-def _mirrored(signal: NDArray[np.float64], left: bool) -> NDArray[np.float64]:
-    """The left wrist as a right one. A mirror across x turns a velocity's x, and a rotation's y and z."""
+def _mirrored(signal: Matrix, left: bool) -> Matrix:
+    """The left wrist as a right one. A mirror across x turns a velocity's x,
+    and a rotation's y and z."""
     return signal * np.array([-1.0, 1.0, 1.0, 1.0, -1.0, -1.0]) if left else signal
 
 
 def _packaged() -> Path:
-    # find_spec does not run the package, which would import scikit-learn and more for the sake of one file.
+    # find_spec does not run the package, which would import scikit-learn and more for the sake of
+    # one file.
     spec = importlib.util.find_spec("seglearn")
     if spec is None or spec.origin is None:
         raise DataError(
@@ -109,15 +123,17 @@ def _packaged() -> Path:
 
 
 class _ArraysOnly(pickle.Unpickler):
-    """The file is a pickled dictionary of arrays, there is no other way to read it. A pickle may name any function to
-    run; this reader knows only those that rebuild an array, so that the file need not be trusted."""
+    """The file is a pickled dictionary of arrays, there is no other way to read it. A pickle may
+    name any function to run; this reader knows only those that rebuild an array, so that the file
+    need not be trusted."""
 
     ALLOWED = frozenset({"_reconstruct", "ndarray", "dtype", "encode"})
 
     def find_class(self, module: str, name: str) -> Any:
         if name not in self.ALLOWED or module not in ("numpy", "numpy.core.multiarray", "_codecs"):
             raise DataError(
-                f"the watch data name {module}.{name}, which is no part of an array: do not use this file"
+                f"the watch data name {module}.{name}, which is no part of an array: do not use "
+                "this file"
             )
         # The old module name still loads, but warns.
         return super().find_class(module.replace("numpy.core", "numpy._core"), name)

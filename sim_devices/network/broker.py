@@ -1,10 +1,11 @@
-"""A broker for the length of a `with` block: mosquitto where there is one, else the embedded one, or somebody's URL.
+"""A broker for the length of a `with` block:
+mosquitto where there is one, else the embedded one, or somebody's URL.
 
-    with Broker() as broker:
+    with LocalBroker() as broker:
         url = broker.start("auto")      # mqtt://127.0.0.1:40123
 
-The child process listens on the loopback interface only, lets everyone in, and is gone after the block. A federation
-of real devices needs accounts, access lists and TLS: see deploy/.
+The child process listens on the loopback interface only, lets everyone in, and is gone after the
+block. A federation of real devices needs accounts, access lists and TLS: see deploy/.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import pwd
 import resource
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -25,13 +25,15 @@ from types import TracebackType
 from urllib.parse import urlsplit
 
 from fsir.errors import FsirError
+from sim_devices.network.probe import free_port, in_service
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
 
-# Every limit that loses messages in silence is lifted: by default mosquitto keeps 1000 queued messages per client while
-# it tells the publishers that all went well, and hands out 20 at a time. Persistence is off by default; with it, a
-# clean stop saves everything, and a kill loses what came since the last save (every half hour).
+# Every limit that loses messages in silence is lifted: by default mosquitto keeps 1000 queued
+# messages per client while it tells the publishers that all went well, and hands out 20 at a time.
+# Persistence is off by default; with it, a clean stop saves everything, and a kill loses what came
+# since the last save (every half hour).
 MOSQUITTO_CONFIG = """\
 listener {port} 127.0.0.1
 allow_anonymous true
@@ -49,24 +51,21 @@ log_type error
 log_type warning
 """
 
-# CONNECT (3.1.1, clean session, no name) and DISCONNECT: a broker that answers it with CONNACK 0 is in service.
-_CONNECT = b"\x10\x0c\x00\x04MQTT\x04\x02\x00\x0a\x00\x00"
-_CONNACK = b"\x20\x02\x00\x00"
-_DISCONNECT = b"\xe0\x00"
-
 
 class BrokerError(FsirError):
     """A broker that cannot be started, or an operation that its kind does not have."""
 
 
 def find_mosquitto() -> str | None:
-    """Path of the mosquitto program. Debian puts it in /usr/sbin, which is not on the PATH of ordinary users."""
+    """Path of the mosquitto program. Debian puts it in /usr/sbin,
+    which is not on the PATH of ordinary users."""
     places = (os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/opt/homebrew/sbin")
     return shutil.which("mosquitto", path=os.pathsep.join(places))
 
 
-class Broker:
-    """One broker: `start`, and for fault tests `kill` and `restart` (same port; mosquitto also the same memory)."""
+class LocalBroker:
+    """One broker: `start`, and for fault tests `kill` and `restart` (same port;
+    mosquitto also the same memory)."""
 
     def __init__(self) -> None:
         self.kind = ""
@@ -75,7 +74,7 @@ class Broker:
         self._process: subprocess.Popen[bytes] | None = None
         self._directory: tempfile.TemporaryDirectory[str] | None = None
 
-    def __enter__(self) -> Broker:
+    def __enter__(self) -> LocalBroker:
         return self
 
     def __exit__(
@@ -92,56 +91,52 @@ class Broker:
         return None if self._process is None else self._process.pid
 
     def start(self, kind: str = "auto") -> str:
-        """Start a broker and return its URL. `kind`: embedded, mosquitto, auto, or the URL of one that runs already."""
+        """Start a broker and return its URL.
+
+        `kind`: embedded, mosquitto, auto, or the URL of one that runs already.
+        """
         if self.kind:
             raise BrokerError(
                 f"this Broker is already in use ({self.kind} at {self.url}): make another one"
             )
         if "://" in kind:
-            parts = urlsplit(kind)
-            if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname:
-                raise BrokerError(
-                    f"broker {kind!r}: a broker's URL is mqtt://HOST[:PORT] or mqtts://HOST[:PORT]"
-                )
-            self.kind, self.url = "url", kind
-            return kind
-        if kind == "auto":
-            kind = "mosquitto" if find_mosquitto() else "embedded"
-        if kind not in ("mosquitto", "embedded"):
-            raise BrokerError(
-                f"broker {kind!r}: choose embedded, mosquitto, auto or a URL such as mqtt://host:1883"
-            )
-        if kind == "mosquitto" and find_mosquitto() is None:
-            raise BrokerError(
-                "mosquitto was not found on PATH: install it (apt install mosquitto) or choose embedded"
-            )
-        self.kind = kind
+            self.url = _checked(kind)
+            self.kind = "url"
+            return self.url
+        self.kind = _available(kind)
         self._directory = tempfile.TemporaryDirectory(prefix="fsir-broker-")
+        self._launch_on_some_port(Path(self._directory.name))
+        self.url = f"mqtt://127.0.0.1:{self._port}"
+        return self.url
+
+    def _launch_on_some_port(self, directory: Path) -> None:
         for attempt in (1, 2, 3):
-            # Someone else may take the port between our look and the broker's bind: then take another.
-            self._port = _free_port()
+            # Someone else may take the port between our look and the broker's bind: then take
+            # another.
+            self._port = free_port()
             try:
-                self._launch()
-                break
+                self._launch(directory)
+                return
             except BrokerError:
                 if attempt == 3:
                     self.close()
                     raise
-        self.url = f"mqtt://127.0.0.1:{self._port}"
-        return self.url
 
     def kill(self) -> None:
-        """End the child at once, as a power cut would: mosquitto keeps what it last saved, the embedded one nothing."""
+        """End the child at once, as a power cut would:
+        mosquitto keeps what it last saved, the embedded one nothing."""
         self._end(signal.SIGKILL)
 
     def restart(self) -> str:
-        """Start the child again on the same port, after `kill` or, if it still runs, after a clean stop."""
+        """Start the child again on the same port, after `kill` or,
+        if it still runs, after a clean stop."""
         if self._directory is None:
             raise BrokerError(
-                "only a broker that was started here can be restarted: call start('mosquitto') first"
+                "only a broker that was started here can be restarted: "
+                "call start('mosquitto') first"
             )
         self._end(signal.SIGTERM)
-        self._launch()
+        self._launch(Path(self._directory.name))
         return self.url
 
     def close(self) -> None:
@@ -150,70 +145,65 @@ class Broker:
         if self._directory is not None:
             self._directory.cleanup()
             self._directory = None
-        self.kind = self.url = ""
+        self.kind = ""
+        self.url = ""
 
     def log(self, lines: int = 20) -> str:
         """The last lines that the child wrote: warnings and errors only."""
         if self._directory is None:
             return ""
+        path = Path(self._directory.name) / "broker.log"
         with contextlib.suppress(FileNotFoundError):
-            text = (Path(self._directory.name) / "broker.log").read_text(
-                encoding="utf-8", errors="replace"
-            )
+            text = path.read_text(encoding="utf-8", errors="replace")
             return "\n".join(text.splitlines()[-lines:])
         return ""
 
     def _command(self, directory: Path) -> list[str]:
         if self.kind == "embedded":
-            return [
-                sys.executable,
-                "-m",
-                "sim_devices.network.broker_embedded",
-                "--port",
-                str(self._port),
-                "--follow-stdin",
-            ]
+            module = "sim_devices.network.broker_embedded"
+            return [sys.executable, "-m", module, "--port", str(self._port), "--follow-stdin"]
         config = directory / "mosquitto.conf"
         # Started by root, mosquitto becomes the user `mosquitto`, who may not write here.
         user = pwd.getpwuid(os.getuid()).pw_name
-        config.write_text(
-            MOSQUITTO_CONFIG.format(port=self._port, directory=directory, user=user),
-            encoding="utf-8",
-        )
+        text = MOSQUITTO_CONFIG.format(port=self._port, directory=directory, user=user)
+        config.write_text(text, encoding="utf-8")
         return [find_mosquitto() or "mosquitto", "-c", str(config)]
 
-    def _launch(self) -> None:
-        assert self._directory is not None
-        directory = Path(self._directory.name)
+    def _launch(self, directory: Path) -> None:
         command = self._command(directory)
         with (directory / "broker.log").open("ab") as log:
-            # Its own session: Ctrl-C reaches us first, and the broker stays until the devices have said good-bye.
-            self._process = subprocess.Popen(
+            # Its own session: Ctrl-C reaches us first, and the broker stays until the devices have
+            # said good-bye.
+            process = subprocess.Popen(
                 command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
             )
+        self._process = process
         if hasattr(resource, "prlimit"):
-            # One descriptor per client: the usual soft limit of 1024 would stop at about a thousand devices.
+            # One descriptor per client: the usual soft limit of 1024 would stop at about a thousand
+            # devices.
             hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
             with contextlib.suppress(ProcessLookupError):
-                resource.prlimit(self._process.pid, resource.RLIMIT_NOFILE, (hard, hard))
+                resource.prlimit(process.pid, resource.RLIMIT_NOFILE, (hard, hard))
+        self._await_service(process)
+
+    def _await_service(self, process: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + START_SECONDS
-        while not _in_service(self._port):
-            ended = self._process.poll()
-            if ended is None and time.monotonic() < deadline:
+        while not in_service(self._port):
+            status = process.poll()
+            if status is None and time.monotonic() < deadline:
                 time.sleep(0.05)
                 continue
             self._end(signal.SIGKILL)
-            what = (
-                f"ended with status {ended}"
-                if ended is not None
-                else f"did not answer within {START_SECONDS:.0f} s"
-            )
+            what = f"ended with status {status}"
+            if status is None:
+                what = f"did not answer within {START_SECONDS:.0f} s"
             raise BrokerError(
                 f"the {self.kind} broker {what} on port {self._port}. Its last words:\n{self.log()}"
             )
 
     def _end(self, how: signal.Signals) -> None:
-        process, self._process = self._process, None
+        process = self._process
+        self._process = None
         if process is None:
             return
         if process.poll() is None:
@@ -227,19 +217,25 @@ class Broker:
             process.stdin.close()
 
 
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+def _checked(url: str) -> str:
+    parts = urlsplit(url)
+    if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname:
+        raise BrokerError(
+            f"broker {url!r}: a broker's URL is mqtt://HOST[:PORT] or mqtts://HOST[:PORT]"
+        )
+    return url
 
 
-def _in_service(port: int) -> bool:
-    """Whether an MQTT broker on this port accepts a client: an open port alone is not yet a broker."""
-    try:
-        with socket.create_connection(("127.0.0.1", port), timeout=2) as probe:
-            probe.sendall(_CONNECT)
-            answer = probe.recv(len(_CONNACK))
-            probe.sendall(_DISCONNECT)
-            return answer == _CONNACK
-    except OSError:
-        return False
+def _available(kind: str) -> str:
+    """The kind of broker to start: mosquitto or embedded."""
+    if kind == "auto":
+        return "mosquitto" if find_mosquitto() else "embedded"
+    if kind not in ("mosquitto", "embedded"):
+        raise BrokerError(
+            f"broker {kind!r}: choose embedded, mosquitto, auto or a URL such as mqtt://host:1883"
+        )
+    if kind == "mosquitto" and find_mosquitto() is None:
+        raise BrokerError(
+            "mosquitto was not found on PATH: install it (apt install mosquitto) or choose embedded"
+        )
+    return kind

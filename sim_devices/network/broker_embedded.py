@@ -1,10 +1,12 @@
-"""The embedded MQTT broker: `python -m sim_devices.network.broker_embedded --port N`, loopback only, no files, no root.
+"""The embedded MQTT broker: `python -m sim_devices.network.broker_embedded --port N`,
+loopback only, no files, no root.
 
-It is amqtt with those traps closed that a federation would fall into; each has a test. As it comes, a hundred devices
-that join at once get 38,000 messages meant for others, lose their connection 700 times and take half a minute; here
-none of it happens and they take a third of a second. What remains is the engine's own: MQTT 3.1.1 only (a client that
-asks for 5 is told so), nothing survives the process, a message that a client does not acknowledge within five seconds
-is dropped and never sent again, and a fraction of mosquitto's rate. The protocol's receipts and retries cover that.
+It is amqtt with those traps closed that a federation would fall into; each has a test. As it comes,
+a hundred devices that join at once get 38,000 messages meant for others, lose their connection 700
+times and take half a minute; here none of it happens and they take a third of a second. What
+remains is the engine's own: MQTT 3.1.1 only (a client that asks for 5 is told so), nothing survives
+the process, a message that a client does not acknowledge within five seconds is dropped and never
+sent again, and a fraction of mosquitto's rate. The protocol's receipts and retries cover that.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ from amqtt.session import Session
 class AcceptEveryone(BaseAuthPlugin):  # type: ignore[misc]
     """Lets every client in by name.
 
-    amqtt's own anonymous plugin marks the session as anonymous, and the broker then throws away the subscriptions of a
-    persistent session one second after it disconnects, with every message sent to it meanwhile.
+    amqtt's own anonymous plugin marks the session as anonymous, and the broker then throws away the
+    subscriptions of a persistent session one second after it disconnects, with every message sent
+    to it meanwhile.
     """
 
     async def authenticate(self, *, session: Session) -> bool:
@@ -37,7 +40,8 @@ class AcceptEveryone(BaseAuthPlugin):  # type: ignore[misc]
 
 
 class EmbeddedBroker(Broker):  # type: ignore[misc]
-    """amqtt, sending retained and queued messages without waiting, and only to those who asked for them."""
+    """amqtt, sending retained and queued messages without waiting,
+    and only to those who asked for them."""
 
     def __init__(self, config: BrokerConfig) -> None:
         super().__init__(config)
@@ -58,9 +62,10 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
     async def _publish_retained_messages_for_subscription(
         self, subscription: tuple[str, int], session: Session
     ) -> None:
-        # amqtt calls this not only when a client subscribes but, when it connects, for the subscriptions of *all*
-        # clients: each device would get the receipts of every other. It iterates over the table of subscriptions
-        # meanwhile and dies if another client subscribes in between: hence no await here, the sends run as tasks.
+        # amqtt calls this not only when a client subscribes but, when it connects, for the
+        # subscriptions of *all* clients: each device would get the receipts of every other. It
+        # iterates over the table of subscriptions meanwhile and dies if another client subscribes
+        # in between: hence no await here, the sends run as tasks.
         if session.client_id not in self._subscribing:
             return
         wanted, granted = subscription
@@ -71,8 +76,9 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
                 )
 
     async def _publish_session_retained_messages(self, session: Session) -> None:
-        # Messages queued for an absent client are new to it, but amqtt flags them as retained, which a receiver may
-        # ignore. Not waiting for the acknowledgements lets the client be heard meanwhile.
+        # Messages queued for an absent client are new to it, but amqtt flags them as retained,
+        # which a receiver may ignore. Not waiting for the acknowledgements lets the client be heard
+        # meanwhile.
         while not session.retained_messages.empty():
             queued = session.retained_messages.get_nowait()
             self._send(session, queued.topic, queued.data, queued.qos, retain=False)
@@ -94,8 +100,9 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
             )
 
 
-async def serve(port: int, *, follow_stdin: bool) -> None:
-    """Serve on the loopback interface until a signal comes or, if asked to follow it, standard input is closed."""
+async def listen(port: int, *, follow_stdin: bool) -> None:
+    """Listen on the loopback interface until a signal comes or, if asked to follow it,
+    standard input is closed."""
     config = BrokerConfig(
         listeners={"default": ListenerConfig(bind=f"127.0.0.1:{port}")},
         plugins={f"{AcceptEveryone.__module__}.{AcceptEveryone.__qualname__}": {}},
@@ -106,7 +113,8 @@ async def serve(port: int, *, follow_stdin: bool) -> None:
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, ended.set)
     if follow_stdin:
-        # The end of the pipe tells that the parent is gone, however it went: no broker is left behind.
+        # The end of the pipe tells that the parent is gone, however it went: no broker is left
+        # behind.
         loop.add_reader(0, lambda: None if os.read(0, 1024) else ended.set())
     await broker.start()
     await ended.wait()
@@ -115,7 +123,8 @@ async def serve(port: int, *, follow_stdin: bool) -> None:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Command line of the child process that `sim_devices.network.broker` starts; also of use by hand."""
+    """Command line of the child process that `sim_devices.network.broker` starts;
+    also of use by hand."""
     parser = argparse.ArgumentParser(
         prog="python -m sim_devices.network.broker_embedded", description=__doc__
     )
@@ -125,10 +134,11 @@ def main(arguments: list[str] | None = None) -> None:
     )
     chosen = parser.parse_args(arguments)
     logging.basicConfig(level=logging.ERROR, format="%(asctime)s %(name)s %(message)s")
-    # One descriptor per client: the usual soft limit of 1024 would stop at about a thousand devices.
+    # One descriptor per client: the usual soft limit of 1024 would stop at about a thousand
+    # devices.
     hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    asyncio.run(serve(chosen.port, follow_stdin=chosen.follow_stdin))
+    asyncio.run(listen(chosen.port, follow_stdin=chosen.follow_stdin))
 
 
 if __name__ == "__main__":

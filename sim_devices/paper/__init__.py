@@ -1,1 +1,2 @@
-"""The paper's simulations: its tables and figures reproduced, and beside them what the default release gives."""
+"""The paper's simulations: its tables and figures reproduced,
+and beside them what the default release gives."""

@@ -15,7 +15,8 @@ SLICES = 8
 EPSILONS = (1.0, 2.0)
 CLIENTS = (1, 10, 50, 100)
 LOW_SIZES = (500, 1000, 2500, 5000)
-LOW_P, HIGH_N = 10, 1000
+LOW_P = 10
+HIGH_N = 1000
 HIGH_PS = (500, 1000, 2000)
 
 
@@ -23,10 +24,10 @@ class ExperimentError(FsirError, ValueError):
     """An experiment that cannot be run as asked, with the remedy."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Cell:
-    """The place of one number in the tables, whatever the mechanism. `epsilon` is what the paper prints: it spends that
-    once on the slice means and once more on the covariance."""
+    """The place of one number in the tables, whatever the mechanism. `epsilon` is what the paper
+    prints: it spends that once on the slice means and once more on the covariance."""
 
     setting: str  # low | high
     model: Model
@@ -43,7 +44,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Printed:
-    """A number of the paper: mean loss and, in its words, the standard error (it is a standard deviation)."""
+    """A number of the paper: mean loss and, in its words,
+    the standard error (it is a standard deviation)."""
 
     loss: float
     spread: float
@@ -68,5 +70,10 @@ def cells(setting: str) -> list[Cell]:
 def _cell(row: dict[str, str]) -> Cell:
     model = next(known for known in MODELS if known == row["model"])
     return Cell(
-        row["setting"], model, float(row["epsilon"]), int(row["p"]), int(row["n"]), int(row["K"])
+        setting=row["setting"],
+        model=model,
+        epsilon=float(row["epsilon"]),
+        p=int(row["p"]),
+        n=int(row["n"]),
+        clients=int(row["K"]),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -33,7 +33,7 @@ def cost(replications: int, seed: int, out: Path) -> dict[str, float]:
         (f"model {model}", [point for point in points if point.model == model])
         for model in curves.COST_MODELS
     ]
-    _draw(panels, "n", "records of the client", out / "cost.svg")
+    _draw(panels, lambda point: point.n, "records of the client", out / "cost.svg")
     return {f"{point.model}_{point.mechanism}_n{point.n}": point.angle for point in points}
 
 
@@ -44,15 +44,16 @@ def clients(replications: int, seed: int, out: Path) -> dict[str, float]:
     panels = [
         (f"n = {n}", [point for point in points if point.n == n]) for n in curves.CLIENT_SIZES
     ]
-    _draw(panels, "clients", "clients", out / "clients.svg")
+    _draw(panels, lambda point: point.clients, "clients", out / "clients.svg")
     return {f"n{point.n}_{point.mechanism}_K{point.clients}": point.angle for point in points}
 
 
 def flights(seeds: int, seed: int, epsilon: float, out: Path) -> dict[str, Any]:
-    """Arrival delay against the first direction, and the median angles to the direction without privacy."""
+    """Arrival delay against the first direction,
+    and the median angles to the direction without privacy."""
     population = flight_data.flights(seed)
     designs = {name: design(population, epsilon) for name, design in airline.DESIGNS.items()}
-    found = airline.median_angles(population, designs, range(seeds), epsilon)
+    turned = airline.median_angles(population, designs, range(seeds), epsilon)
     carriers = airline.Carriers(population, designs["rehearsed"], epsilon)
     target = airline.without_privacy(population)
     directions = {"none": target} | {
@@ -62,45 +63,40 @@ def flights(seeds: int, seed: int, epsilon: float, out: Path) -> dict[str, Any]:
     chosen = np.random.default_rng(seed).permutation(len(y))[:_SHOWN_FLIGHTS]
     figure, axes = _canvas(len(directions))
     for axis, (name, beta) in zip(axes, directions.items(), strict=True):
-        turned = beta * np.sign((beta.T @ target).item())  # a direction has no sign
-        axis.scatter(
-            X[chosen] @ turned / np.linalg.norm(turned),
-            y[chosen],
-            s=4,
-            color=_COLOURS[name],
-            alpha=0.6,
-        )
+        signed = beta * np.sign((beta.T @ target).item())  # a direction has no sign
+        across = X[chosen] @ signed / np.linalg.norm(signed)
+        axis.scatter(across, y[chosen], s=4, color=_COLOURS[name], alpha=0.6)
         axis.set(title=_LABELS[name], xlabel="first direction")
     axes[0].set_ylabel("arrival delay, minutes")
     _save(figure, out / "flights.png")
     clips = {name: round(design.norm, 2) for name, design in designs.items()}
-    return {"epsilon": epsilon, "seeds": seeds, "median_angle_degrees": found, "clip": clips,
-            "smallest_eigenvalue": round(float(np.linalg.eigvalsh(np.cov(X.T))[0]), 3),
-            "caveats": list(population.caveats)}  # fmt: skip
+    return {
+        "epsilon": epsilon,
+        "seeds": seeds,
+        "median_angle_degrees": turned,
+        "clip": clips,
+        "smallest_eigenvalue": round(float(np.linalg.eigvalsh(np.cov(X.T))[0]), 3),
+        "caveats": list(population.caveats),
+    }
 
 
-def _draw(panels: Sequence[tuple[str, list[Point]]], across: str, label: str, path: Path) -> None:
+def _draw(
+    panels: Sequence[tuple[str, list[Point]]],
+    across: Callable[[Point], int],
+    label: str,
+    path: Path,
+) -> None:
     figure, axes = _canvas(len(panels))
     for axis, (title, points) in zip(axes, panels, strict=True):
-        for mechanism in _COLOURS:
-            line = sorted(
-                (p for p in points if p.mechanism == mechanism), key=lambda p: (p.n, p.clients)
-            )
-            x = [getattr(point, across) for point in line]
-            axis.plot(
-                x,
-                [point.angle for point in line],
-                color=_COLOURS[mechanism],
-                label=_LABELS[mechanism],
-            )
-            axis.fill_between(
-                x,
-                [p.low for p in line],
-                [p.high for p in line],
-                color=_COLOURS[mechanism],
-                alpha=0.12,
-                lw=0,
-            )
+        for mechanism, colour in _COLOURS.items():
+            some = (point for point in points if point.mechanism == mechanism)
+            line = sorted(some, key=lambda point: (point.n, point.clients))
+            x = [across(point) for point in line]
+            low = [point.low for point in line]
+            high = [point.high for point in line]
+            angle = [point.angle for point in line]
+            axis.plot(x, angle, color=colour, label=_LABELS[mechanism])
+            axis.fill_between(x, low, high, color=colour, alpha=0.12, lw=0)
         axis.set(title=title, xlabel=label, xscale="log", ylim=(0, 92))
         axis.grid(alpha=0.3)
     axes[0].set_ylabel("angle to the truth, degrees")

@@ -1,8 +1,9 @@
-"""One replication of the high-dimensional tables: screening, then the same estimate on the active set.
+"""One replication of the high-dimensional tables:
+screening, then the same estimate on the active set.
 
 iid, vgm   the paper: votes that leak (erratum E8), then its mechanisms on the active set
-gaussian   private: two reports of every device about the same records; the first holds noisy sums of all features times
-           a response code, from which the aggregator selects
+gaussian   private: two reports of every device about the same records; the first holds noisy sums
+           of all features times a response code, from which the aggregator selects
 funnel     private: four such reports, each about fewer features
 votes      private: devices vote from their own noisy slice sums
 none       the floor: no noise, and the active set is known
@@ -18,8 +19,8 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Matrix
 from fsir.estimate.screening import majority
 from fsir.estimate.subspace import projection_loss
 from fsir.estimate.votes import ccmd_votes
@@ -27,7 +28,6 @@ from fsir.privacy.plan import final_stage, first_stage
 from fsir.privacy.quantiser import Quantiser
 from sim_devices.datasets.models import (
     MODELS,
-    Model,
     active_size,
     cut_points,
     dimension,
@@ -37,8 +37,9 @@ from sim_devices.datasets.models import (
 )
 from sim_devices.paper import profiles
 from sim_devices.paper.cells import Cell
-from sim_devices.paper.low import client_moments, stream
-from sim_devices.paper.merged_release import ExactMoments, noiseless_basis, released_basis
+from sim_devices.paper.exact import ExactMoments, client_moments
+from sim_devices.paper.low import stream
+from sim_devices.paper.merged_release import noiseless_basis, released_basis
 from sim_devices.paper.private_screening import (
     FUNNEL,
     TWO_STAGES,
@@ -49,7 +50,6 @@ from sim_devices.paper.private_screening import (
     voted,
 )
 
-Array = NDArray[np.float64]
 HighMechanism = Literal["gaussian", "funnel", "iid", "vgm", "none", "votes"]
 HIGH_MECHANISMS: tuple[HighMechanism, ...] = get_args(HighMechanism)
 
@@ -63,22 +63,38 @@ class Outcome:
     size: int
 
 
+@dataclass(frozen=True)
+class Published:
+    """What the paper's mechanisms start from:
+    the active set that was voted for, and what clients compute on it."""
+
+    active: tuple[int, ...]
+    statistics: profiles.ClientStatistics
+    noise: profiles.VgmNoise
+
+
 class HighReplication:
     """Everything that the cells of one model and one p share in one replication."""
 
     def __init__(
-        self, model: Model, p: int, replication: int, seed: int, cells: Iterable[Cell],
-        mechanisms: Iterable[HighMechanism], profile: profiles.Profile = "tables",
-    ) -> None:  # fmt: skip
-        self.model, self.p, self.d = model, p, dimension(model)
-        self.cells, self.mechanisms, self.profile = tuple(cells), tuple(mechanisms), profile
+        self,
+        replication: int,
+        seed: int,
+        cells: Iterable[Cell],
+        mechanisms: Iterable[HighMechanism],
+        profile: profiles.Profile = "tables",
+    ) -> None:
+        self.cells = tuple(cells)
+        self.model = self.cells[0].model
+        self.p = self.cells[0].p
+        self.d = dimension(self.model)
+        self.mechanisms = tuple(mechanisms)
+        self.profile = profile
         self.n = self.cells[0].n
-        self._key = (seed, len(MODELS) + MODELS.index(model), replication, p)
+        self._key = (seed, len(MODELS) + MODELS.index(self.model), replication, self.p)
         self._clients = max(cell.clients for cell in self.cells)
-        self.beta = true_basis(model, p, "high", stream(*self._key, 0))
-        self._statistics: dict[
-            int, tuple[tuple[int, ...], profiles.ClientStatistics, profiles.VgmNoise]
-        ] = {}
+        self.beta = true_basis(self.model, self.p, "high", stream(*self._key, 0))
+        self._statistics: dict[int, Published] = {}
         self._collect()
 
     def outcomes(self) -> dict[tuple[Cell, HighMechanism], Outcome]:
@@ -109,18 +125,17 @@ class HighReplication:
 
     def _private(
         self, cell: Cell, mechanism: HighMechanism, rng: np.random.Generator
-    ) -> tuple[tuple[int, ...], Array]:
+    ) -> tuple[tuple[int, ...], Matrix]:
         rows = self._rows.first(cell.clients)
         ways = {"gaussian": screened, "funnel": funnelled, "votes": voted}
         active = ways[mechanism](rows, cell, rng)
         before = sum(share for _, share in FUNNEL) if mechanism == "funnel" else TWO_STAGES
         task = high_task(cell, before)
         stage = final_stage(task, active)
-        return active, released_basis(
-            stage, rows.moments(task, stage, active), cell.clients, self.d, rng
-        )
+        exact = rows.moments(task, stage, active)
+        return active, released_basis(stage, exact, cell.clients, self.d, rng)
 
-    def _noiseless(self, cell: Cell) -> tuple[tuple[int, ...], Array]:
+    def _noiseless(self, cell: Cell) -> tuple[tuple[int, ...], Matrix]:
         active = tuple(range(active_size(self.p, "high")))
         rows = self._rows.first(cell.clients)
         X = rows.raw(active).reshape(-1, len(active))
@@ -130,31 +145,30 @@ class HighReplication:
 
     def _published(
         self, cell: Cell, mechanism: str, rng: np.random.Generator
-    ) -> tuple[tuple[int, ...], Array]:
+    ) -> tuple[tuple[int, ...], Matrix]:
         if cell.clients not in self._statistics:
-            votes = self._votes[: cell.clients].sum(axis=0)
-            active = majority(votes, cell.clients)
-            if len(active) < self.d:
-                active = tuple(sorted(np.argsort(-votes, kind="stable")[: self.d].tolist()))
-            X = self._rows.first(cell.clients).raw(active, everything=True)
-            statistics = profiles.client_statistics(
-                X, self._y[: cell.clients], self._classes, self.profile
-            )
-            self._statistics[cell.clients] = (active, statistics, profiles.VgmNoise(statistics.M))
-        active, statistics, noise = self._statistics[cell.clients]
-        delta = float(statistics.n) ** -1.1
+            self._statistics[cell.clients] = self._voted(cell.clients)
+        known = self._statistics[cell.clients]
+        delta = float(known.statistics.n) ** -1.1
+        budget = (cell.epsilon, delta, rng)
         if mechanism == "iid":
-            M = profiles.merged_iid(
-                statistics, cell.clients, self.profile, cell.epsilon, delta, rng
-            )
+            M = profiles.merged_iid(known.statistics, cell.clients, self.profile, *budget)
         else:
-            M = profiles.merged_vgm(statistics, noise, cell.clients, cell.epsilon, delta, rng)
-        Sigma = profiles.merged_covariance(
-            statistics, cell.clients, self.profile, cell.epsilon, delta, rng
-        )
-        return active, profiles.subspace(M, Sigma, self.d)
+            M = profiles.merged_vgm(known.statistics, known.noise, cell.clients, *budget)
+        Sigma = profiles.merged_covariance(known.statistics, cell.clients, self.profile, *budget)
+        return known.active, profiles.subspace(M, Sigma, self.d)
 
-    # --- collecting -----------------------------------------------------------------------------------------------
+    def _voted(self, clients: int) -> Published:
+        votes = self._votes[:clients].sum(axis=0)
+        active = majority(votes, clients)
+        if len(active) < self.d:
+            active = tuple(sorted(np.argsort(-votes, kind="stable")[: self.d].tolist()))
+        X = self._rows.first(clients).raw(active, everything=True)
+        y = self._y[:clients]
+        statistics = profiles.client_statistics(X, y, self._classes, self.profile)
+        return Published(active, statistics, profiles.VgmNoise(statistics.M))
+
+    # --- collecting -------------------------------------------------------------------------------
 
     @property
     def _classes(self) -> int:
@@ -175,15 +189,16 @@ class HighReplication:
         self._y = np.empty((self._clients, records))
         self._votes = np.zeros((self._clients, self.p), np.int64)
         for k in range(self._clients):
-            X, y = simulate(
-                self.model, records, self.p, "high", stream(*self._key, 1, k), basis=self.beta
-            )
+            rng = stream(*self._key, 1, k)
+            X, y = simulate(self.model, records, self.p, "high", rng, basis=self.beta)
             self._y[k] = y
             if {"iid", "vgm"} & set(self.mechanisms):
-                found, counts = profiles.slice_sums(X[None], y[None], self._classes)
-                self._votes[k] = ccmd_votes(found[0].T, counts[0], records, threshold).sum(axis=1)
+                all_sums, counts = profiles.slice_sums(X[None], y[None], self._classes)
+                self._votes[k] = ccmd_votes(all_sums[0].T, counts[0], records, threshold).sum(
+                    axis=1
+                )
             rows = quantiser.truncated(X)
             kept[k] = rows
             slices[k] = np.searchsorted(cuts, y[: self.n], side="left")
             sums[k] = quantiser.clipped(rows[: self.n]).T @ np.eye(H)[slices[k]]
-        self._rows = Rows(self.n, kept, slices, sums, stage.grid)
+        self._rows = Rows(n=self.n, kept=kept, slices=slices, sums=sums, grid=stage.grid)

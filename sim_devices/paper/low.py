@@ -1,20 +1,21 @@
-"""One replication of the low-dimensional tables: all sizes, numbers of clients, epsilons and mechanisms on shared data.
+"""One replication of the low-dimensional tables:
+all sizes, numbers of clients, epsilons and mechanisms on shared data.
 
-Clients come in blocks of ten with 5,000 records each; a cell with fewer clients or records takes the first ones. Every
-random stream is named by seed, model, replication and its purpose, so that a cell has the same value whether it is run
-alone or with all others.
+Clients come in blocks of ten with 5,000 records each; a cell with fewer clients or records takes
+the first ones. Every random stream is named by seed, model, replication and its purpose, so that a
+cell has the same value whether it is run alone or with all others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Matrix
 from fsir.contract import task_from_table
 from fsir.estimate.subspace import projection_loss
 from fsir.privacy.plan import first_stage
@@ -30,14 +31,25 @@ from sim_devices.datasets.models import (
 )
 from sim_devices.paper import profiles
 from sim_devices.paper.cells import Cell
-from sim_devices.paper.clip import NORM_PER_ROOT, clip_norm
-from sim_devices.paper.merged_release import ExactMoments, noiseless_basis, released_basis
+from sim_devices.paper.exact import (
+    ClientMoments,
+    ExactMoments,
+    PerClient,
+    client_moments,
+    per_client,
+)
+from sim_devices.paper.merged_release import (
+    NORM_PER_ROOT,
+    clip_norm,
+    noiseless_basis,
+    released_basis,
+)
 from sim_devices.paper.profiles import ClientStatistics, Profile, VgmNoise
 
-Array = NDArray[np.float64]
 Mechanism = Literal["gaussian", "iid", "vgm", "none"]
 MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
-BLOCK_CLIENTS, BLOCK_RECORDS = 10, 5000
+BLOCK_CLIENTS = 10
+BLOCK_RECORDS = 5000
 
 
 def stream(seed: int, *labels: int) -> np.random.Generator:
@@ -47,8 +59,10 @@ def stream(seed: int, *labels: int) -> np.random.Generator:
 
 @lru_cache(maxsize=256)
 def low_task(cell: Cell, covariance_epsilon: float, norm_per_root: float = NORM_PER_ROOT) -> Task:
-    """The task of a cell for the default release: all that the paper spends, on slice means and covariance, in one."""
-    model, p = cell.model, cell.p
+    """The task of a cell for the default release:
+    all that the paper spends, on slice means and covariance, in one."""
+    model = cell.model
+    p = cell.p
     C = clip_norm(p, norm_per_root)
     return task_from_table(
         {
@@ -63,48 +77,14 @@ def low_task(cell: Cell, covariance_epsilon: float, norm_per_root: float = NORM_
     )
 
 
-@dataclass(frozen=True, eq=False)
-class PerClient:
-    """Moments of every client, at one size."""
-
-    n: int
-    sums: Array  # clients x p x H
-    counts: Array  # clients x H
-    second: Array  # clients x p x p
-
-    def first(self, clients: int) -> ExactMoments:
-        """Merged over the first clients."""
-        parts = (part[:clients].sum(axis=0) for part in (self.sums, self.counts, self.second))
-        return ExactMoments(self.n * clients, *parts)
-
-
-def client_moments(
-    rows: Array, one_hot: Array, sizes: Sequence[int]
-) -> list[tuple[Array, Array, Array]]:
-    """Sums, counts and second moment of one client's first records, for each of the increasing sizes."""
-    found, start = [], 0
-    sums, counts, second = np.zeros(()), np.zeros(()), np.zeros(())
-    for n in sizes:
-        part, hot = rows[start:n], one_hot[start:n]
-        sums, counts, second = (
-            sums + part.T @ hot,
-            counts + np.ones(len(hot)) @ hot,
-            second + part.T @ part,
-        )
-        found.append((sums, counts, second))
-        start = n
-    return found
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Setup:
     """How the cells of a replication are run."""
 
     mechanisms: tuple[Mechanism, ...] = MECHANISMS
     profile: Profile = "tables"
-    covariance_epsilon: float | None = (
-        None  # the paper's epsilon for the covariance, where it differs from the cell's
-    )
+    # The paper's epsilon for the covariance, where it differs from the cell's.
+    covariance_epsilon: float | None = None
     as_tabulated: bool = True  # False: the profile `tables` takes n for what it says
     norm_per_root: float = NORM_PER_ROOT
 
@@ -113,8 +93,10 @@ class Replication:
     """Everything that the cells of one model share in one replication."""
 
     def __init__(self, replication: int, seed: int, cells: Iterable[Cell], setup: Setup) -> None:
-        self.cells, self.setup = tuple(cells), setup
-        self.model, self.p = self.cells[0].model, self.cells[0].p
+        self.cells = tuple(cells)
+        self.setup = setup
+        self.model = self.cells[0].model
+        self.p = self.cells[0].p
         self.d = dimension(self.model)
         self._key = (seed, MODELS.index(self.model), replication)
         self._sizes = sorted({cell.n for cell in self.cells})
@@ -134,7 +116,7 @@ class Replication:
             for mechanism in self.setup.mechanisms
         }
 
-    def basis(self, cell: Cell, mechanism: Mechanism) -> Array:
+    def basis(self, cell: Cell, mechanism: Mechanism) -> Matrix:
         """One estimate."""
         labels = (round(1000 * cell.epsilon), cell.n, cell.clients, MECHANISMS.index(mechanism))
         rng = stream(*self._key, 2, *labels)
@@ -145,7 +127,8 @@ class Replication:
             stage = first_stage(low_task(cell, more, self.setup.norm_per_root))
             return released_basis(stage, self.exact(cell), cell.clients, self.d, rng)
         statistics = self._published[cell.n]
-        profile, delta = self.setup.profile, float(statistics.n) ** -1.1
+        profile = self.setup.profile
+        delta = float(statistics.n) ** -1.1
         if mechanism == "iid":
             M = profiles.merged_iid(statistics, cell.clients, profile, cell.epsilon, delta, rng)
         else:
@@ -158,7 +141,7 @@ class Replication:
         """The clipped sums of a cell before noise."""
         return self._clipped[cell.n].first(cell.clients)
 
-    # --- collecting what all cells need, block by block -----------------------------------------------------------
+    # --- collecting what all cells need, block by block -------------------------------------------
 
     def _records(self, n: int) -> int:
         """How many records the paper's mechanisms use where n is printed."""
@@ -168,46 +151,43 @@ class Replication:
         records = max(BLOCK_RECORDS, *(self._records(n) for n in self._sizes))
         at_once = BLOCK_CLIENTS if records == BLOCK_RECORDS else 1
         published: dict[int, list[ClientStatistics]] = {n: [] for n in self._sizes}
-        clipped: list[list[tuple[Array, Array, Array]]] = []
-        raw: list[list[tuple[Array, Array, Array]]] = []
+        clipped: list[list[ClientMoments]] = []
+        raw: list[list[ClientMoments]] = []
         quantiser = self._quantiser()
         mechanisms = set(self.setup.mechanisms)
         for block in range(-(-self._clients // at_once)):
-            rng = stream(*self._key, 1, block)
-            X, y = simulate(
-                self.model, records, self.p, "low", rng, basis=self.beta, clients=at_once
-            )
-            used = min(at_once, self._clients - block * at_once)
-            for n in self._sizes if mechanisms & {"iid", "vgm"} else ():
-                published[n].append(
-                    self._client_statistics(
-                        X[:used, : self._records(n)], y[:used, : self._records(n)]
-                    )
-                )
-            for rows, response in zip(
-                X[:used, : self._sizes[-1]], y[:used, : self._sizes[-1]], strict=True
-            ):
+            X, y = self._block(block, records, at_once)
+            if mechanisms & {"iid", "vgm"}:
+                for n in self._sizes:
+                    taken = self._records(n)
+                    published[n].append(self._client_statistics(X[:, :taken], y[:, :taken]))
+            longest = self._sizes[-1]
+            for rows, response in zip(X[:, :longest], y[:, :longest], strict=True):
                 one_hot = self._one_hot(response)
                 if "gaussian" in mechanisms:
-                    clipped.append(
-                        client_moments(
-                            quantiser.clipped(quantiser.truncated(rows)), one_hot, self._sizes
-                        )
-                    )
+                    kept = quantiser.clipped(quantiser.truncated(rows))
+                    clipped.append(client_moments(kept, one_hot, self._sizes))
                 if "none" in mechanisms:
                     raw.append(client_moments(rows, one_hot, self._sizes))
         for index, n in enumerate(self._sizes):
             if published[n]:
                 self._published[n] = _stacked(published[n])
             if clipped:
-                self._clipped[n] = _per_client(n, [client[index] for client in clipped])
+                self._clipped[n] = per_client(n, [client[index] for client in clipped])
             if raw:
-                self._raw[n] = _per_client(n, [client[index] for client in raw])
+                self._raw[n] = per_client(n, [client[index] for client in raw])
 
-    def _client_statistics(self, X: Array, y: Array) -> ClientStatistics:
+    def _block(self, block: int, records: int, at_once: int) -> tuple[Matrix, Matrix]:
+        """The records of some clients, of the last block only those that are used."""
+        rng = stream(*self._key, 1, block)
+        X, y = simulate(self.model, records, self.p, "low", rng, basis=self.beta, clients=at_once)
+        used = min(at_once, self._clients - block * at_once)
+        return X[:used], y[:used]
+
+    def _client_statistics(self, X: Matrix, y: Matrix) -> ClientStatistics:
         return profiles.client_statistics(X, y, 2 if self.model == "I" else 0, self.setup.profile)
 
-    def _one_hot(self, y: Array) -> Array:
+    def _one_hot(self, y: Matrix) -> Matrix:
         cuts = np.array(cut_points(self.model, self.p, "low"))
         one_hot = np.zeros((len(y), slice_count(self.model)))
         one_hot[np.arange(len(y)), np.searchsorted(cuts, y, side="left")] = 1.0
@@ -219,13 +199,8 @@ class Replication:
         return Quantiser(task, first_stage(task))
 
 
-def _per_client(n: int, found: list[tuple[Array, Array, Array]]) -> PerClient:
-    sums, counts, second = (np.stack(parts) for parts in zip(*found, strict=True))
-    return PerClient(n, sums, counts, second)
-
-
 def _stacked(parts: list[ClientStatistics]) -> ClientStatistics:
-    M, Sigma, radius = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("M", "Sigma", "radius")
-    )
+    M = np.concatenate([part.M for part in parts])
+    Sigma = np.concatenate([part.Sigma for part in parts])
+    radius = np.concatenate([part.radius for part in parts])
     return ClientStatistics(M, Sigma, parts[0].n, radius)

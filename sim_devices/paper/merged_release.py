@@ -1,40 +1,49 @@
-"""The default release of many devices, drawn at once: the distribution of their merged reports without the devices.
+"""The default release of many devices, drawn at once:
+the distribution of their merged reports without the devices.
 
-Each device publishes `floor(v/step + s z + 1/2)` with `s = sd/step` of at least 8. Such a rounded Gaussian is, up to
-terms of the order `exp(-2 pi^2 s^2)`, a Gaussian of variance `s^2 + 1/12` on the whole numbers; the sum of K of them is
-one of variance `K (s^2 + 1/12)`. So the merged integers are one rounded Gaussian around the merged exact sums, and an
-experiment needs K devices' data but not K devices' noise.
+Each device publishes `floor(v/step + s z + 1/2)` with `s = sd/step` of at least 8. Such a rounded
+Gaussian is, up to terms of the order `exp(-2 pi^2 s^2)`, a Gaussian of variance `s^2 + 1/12` on the
+whole numbers; the sum of K of them is one of variance `K (s^2 + 1/12)`. So the merged integers are
+one rounded Gaussian around the merged exact sums, and an experiment needs K devices' data but not K
+devices' noise.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Matrix
 from fsir.estimate.covariance import Levels, Merged, centred, covariance, merged
 from fsir.estimate.directions import directions, whitened
 from fsir.estimate.totals import Totals
 from fsir.privacy.plan import Stage
+from sim_devices.paper.exact import ExactMoments
 
-Array = NDArray[np.float64]
+# The one rule for the clip: from public quantities alone, the same for every model, size, budget
+# and fleet.
+NORM_PER_ROOT = 0.85
 
 
-@dataclass(frozen=True, eq=False)
-class ExactMoments:
-    """Slice sums (p x columns), slice counts and second moment, in accumulated integers or in plain units."""
+def clip_norm(p: int, norm_per_root: float = NORM_PER_ROOT) -> float:
+    """Euclidean clip C for p features of public centre 0 and scale 1:
+    0.85 of the usual length of a record, sqrt(p).
 
-    n: int
-    sums: Array
-    counts: Array
-    second: Array
+    Nearly every record is shortened. That costs little, because shortening keeps a record's
+    direction, and directions are what is estimated; and the noise, which grows with C, shrinks.
+
+    >>> round(clip_norm(10), 2)
+    2.69
+    """
+    return norm_per_root * math.sqrt(p)
 
 
 def merged_release(
     stage: Stage, exact: ExactMoments, devices: int, rng: np.random.Generator
 ) -> Totals:
-    """What the aggregator holds after `devices` reports about records whose exact sums are given."""
+    """What the aggregator holds after `devices` reports about
+    records whose exact sums are given."""
     totals = Totals(stage)
     p = stage.p
     values = (
@@ -47,29 +56,28 @@ def merged_release(
         spread = block.sd / block.worth
         # The last rounding, to whole numbers, brings 1/12 of its own.
         variance = devices * (spread**2 + 1.0 / 12.0) - 1.0 / 12.0 if block.sd > 0 else 0.0
-        total += np.rint(
-            value / block.step + np.sqrt(variance) * rng.standard_normal(len(value))
-        ).astype(np.int64)
-    totals.n, totals.devices = exact.n, devices
+        noise = np.sqrt(variance) * rng.standard_normal(len(value))
+        total += np.rint(value / block.step + noise).astype(np.int64)
+    totals.n = exact.n
+    totals.devices = devices
     return totals
 
 
-def basis_of(m: Merged, d: int) -> Array:
-    """A basis of the subspace that `fsir.estimate.subspace.estimate` emits, without the rest of its message."""
+def basis_of(m: Merged, d: int) -> Matrix:
+    """A basis of the subspace that `fsir.estimate.subspace.estimate` emits,
+    without the rest of its message."""
     return directions(m, whitened(m, covariance(m)), d)
 
 
 def released_basis(
     stage: Stage, exact: ExactMoments, devices: int, d: int, rng: np.random.Generator
-) -> Array:
+) -> Matrix:
     """Release and estimate."""
     return basis_of(merged(merged_release(stage, exact, devices, rng)), d)
 
 
-def noiseless_basis(exact: ExactMoments, d: int) -> Array:
+def noiseless_basis(exact: ExactMoments, d: int) -> Matrix:
     """The same estimate from sums without noise, in plain units."""
     n = exact.n
-    return basis_of(
-        centred(exact.sums / n, exact.counts / n, exact.second / n, n, Levels(0.0, 0.0, 0.0, 0.0)),
-        d,
-    )
+    none = Levels(0.0, 0.0, 0.0, 0.0)
+    return basis_of(centred(exact.sums / n, exact.counts / n, exact.second / n, n, none), d)

@@ -1,4 +1,5 @@
-"""Private ways to an active set on simulated fleets, from the same noisy sums that devices would publish."""
+"""Private ways to an active set on simulated fleets,
+from the same noisy sums that devices would publish."""
 
 from __future__ import annotations
 
@@ -11,34 +12,31 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
+from fsir.arrays import Integers, Matrix
 from fsir.contract import task_from_table
 from fsir.estimate.screening import majority, select, slice_matrix
 from fsir.estimate.votes import ccmd_votes
 from fsir.privacy.plan import SCREENING, Stage, first_stage
 from fsir.privacy.quantiser import Quantiser
-from fsir.task.task import Task
+from fsir.task.task import Screening, Task
 from sim_devices.datasets.models import cut_points, dimension
-from sim_devices.paper.cells import Cell
-from sim_devices.paper.clip import NORM_PER_ROOT, clip_norm
-from sim_devices.paper.merged_release import ExactMoments, merged_release
+from sim_devices.paper.cells import Cell, ExperimentError
+from sim_devices.paper.exact import ExactMoments
+from sim_devices.paper.merged_release import NORM_PER_ROOT, clip_norm, merged_release
 
-Array = NDArray[np.float64]
-TRUNCATE = (
-    8.0  # R, beyond any ordinary value; with the 14 bits of the grid it keeps records to 1/2048
-)
+# R, beyond any ordinary value; with the 14 bits of the grid it keeps records to 1/2048.
+TRUNCATE = 8.0
 LIMIT = 48  # the largest active set that a device agrees to
-FUNNEL = (
-    (256, 0.4),
-    (48, 0.2),
-    (None, 0.15),
-)  # features kept after each report, and its share of mu^2
+# Features kept after each report, and its share of mu^2.
+FUNNEL = ((256, 0.4), (48, 0.2), (None, 0.15))
 TWO_STAGES = 0.5  # share of mu^2 of the first of two reports
 EXPECTED_FALSE = 1.0  # features that the funnel keeps by chance
 
 
 @lru_cache(maxsize=256)
 def high_task(cell: Cell, share: float, p: int | None = None) -> Task:
-    """The task of a cell for the private ways, in which reports before the final one have `share` of the budget.
+    """The task of a cell for the private ways,
+    in which reports before the final one have `share` of the budget.
 
     With `p`, the task of one report of the funnel, about that many of the cell's features.
     """
@@ -64,16 +62,16 @@ def high_task(cell: Cell, share: float, p: int | None = None) -> Task:
     )
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Rows:
-    """The truncated records that devices keep between reports, and the clipped slice sums of all features."""
+    """The truncated records that devices keep between reports,
+    and the clipped slice sums of all features."""
 
     n: int
-    kept: NDArray[
-        np.int16
-    ]  # clients x records x p, of which the first n count for the private ways
-    slices: NDArray[np.int64]  # clients x n
-    sums: Array  # clients x p x H, clipped over all features
+    # Clients x records x p, of which the first n count for the private ways.
+    kept: NDArray[np.int16]
+    slices: Integers  # clients x n
+    sums: Matrix  # clients x p x H, clipped over all features
     grid: float
 
     def first(self, clients: int) -> Rows:
@@ -87,19 +85,20 @@ class Rows:
         """Number of clients."""
         return len(self.kept)
 
-    def raw(self, features: Sequence[int], everything: bool = False) -> Array:
-        """Records restricted to some features, not clipped, in plain units: clients x n x features."""
+    def raw(self, features: Sequence[int], everything: bool = False) -> Matrix:
+        """Records restricted to some features, not clipped, in plain units:
+        clients x n x features."""
         records = self.kept.shape[1] if everything else self.n
         return np.asarray(self.kept[:, :records, list(features)] * self.grid)
 
     def moments(self, task: Task, stage: Stage, features: Sequence[int]) -> ExactMoments:
-        """Exact merged sums of a stage, for the given of all features, clipped to the stage's norm."""
-        H, p = self.sums.shape[2], stage.p
-        sums, counts, second = (
-            np.zeros((p, H)),
-            np.zeros(H),
-            np.zeros((p, p) if stage.has_second else ()),
-        )
+        """Exact merged sums of a stage, for the given of all features,
+        clipped to the stage's norm."""
+        H = self.sums.shape[2]
+        p = stage.p
+        sums = np.zeros((p, H))
+        counts = np.zeros(H)
+        second = np.zeros((p, p) if stage.has_second else ())
         if stage.name == SCREENING and p == self.kept.shape[2]:
             sums = self.sums.sum(axis=0)
         else:
@@ -116,23 +115,28 @@ class Rows:
 
 
 def screened(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...]:
-    """The default: one report about all features, from which the aggregator selects by its size rule."""
+    """The default: one report about all features,
+    from which the aggregator selects by its size rule."""
     task = high_task(cell, TWO_STAGES)
     stage = first_stage(task)
     totals = merged_release(stage, rows.moments(task, stage, range(cell.p)), rows.clients, rng)
-    assert task.screening is not None
-    active = select(task.screening, totals)
-    return (
-        active
-        if len(active) >= dimension(cell.model)
-        else strongest(slice_matrix(totals), dimension(cell.model))
-    )
+    d = dimension(cell.model)
+    active = select(_rule(task), totals)
+    return active if len(active) >= d else strongest(slice_matrix(totals), d)
+
+
+def _rule(task: Task) -> Screening:
+    if task.screening is None:
+        raise ExperimentError(f"task {task.name}: has no first report to select from")
+    return task.screening
 
 
 def funnelled(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...]:
-    """Three reports about fewer and fewer features; what earlier ones said about those that are left is kept."""
+    """Three reports about fewer and fewer features;
+    what earlier ones said about those that are left is kept."""
     features = np.arange(cell.p)
-    M, weight = np.zeros(()), 0.0
+    M = np.zeros(())
+    weight = 0.0
     for keep, share in FUNNEL:
         task = high_task(cell, share, len(features))
         stage = first_stage(task)
@@ -144,15 +148,15 @@ def funnelled(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ..
         weight += precision
         if keep is None:
             sampling = 1.0 / (totals.n * stage.columns)
-            chance = chi2.sf((M**2).sum(axis=1) / (1.0 / weight + sampling), stage.columns)
-            chosen = np.flatnonzero(cell.p * chance < EXPECTED_FALSE)
+            lengths = (M**2).sum(axis=1) / (1.0 / weight + sampling)
+            chosen = np.flatnonzero(cell.p * chi2.sf(lengths, stage.columns) < EXPECTED_FALSE)
             keep = min(max(len(chosen), dimension(cell.model)), LIMIT)
         left = list(strongest(M, keep))
         features, M = features[left], M[left]
     return tuple(features.tolist())
 
 
-def strongest(M: Array, keep: int) -> tuple[int, ...]:
+def strongest(M: Matrix, keep: int) -> tuple[int, ...]:
     """The features with the longest rows, in order."""
     return tuple(sorted(np.argsort(-np.linalg.norm(M, axis=1), kind="stable")[:keep].tolist()))
 
@@ -160,7 +164,8 @@ def strongest(M: Array, keep: int) -> tuple[int, ...]:
 def voted(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...]:
     """Votes that every device computes from its own noisy slice sums; only indices leave it.
 
-    The threshold is the paper's sqrt(log p) standard deviations of a conditional slice mean, the noise counted in.
+    The threshold is the paper's sqrt(log p) standard deviations of a conditional slice mean, the
+    noise counted in.
     """
     task = high_task(cell, TWO_STAGES)
     H = rows.sums.shape[2]
@@ -171,14 +176,12 @@ def voted(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...]:
     votes = np.zeros(cell.p, np.int64)
     for sums, slices in zip(rows.sums, rows.slices, strict=True):
         # Counts ride along at full weight where no second moment is released, hence sd / C.
-        counts = np.bincount(slices, minlength=H).astype(
-            np.float64
-        ) + sd / stage.norm * rng.standard_normal(H)
+        exact = np.bincount(slices, minlength=H).astype(np.float64)
+        counts = exact + sd / stage.norm * rng.standard_normal(H)
         noisy = sums * rows.grid + sd * rng.standard_normal(sums.shape)
         votes += ccmd_votes(noisy, counts, cell.n, threshold).sum(axis=1)
     active = majority(votes, rows.clients)
     if dimension(cell.model) <= len(active) <= LIMIT:
         return active
-    return strongest(
-        votes[:, None].astype(np.float64), max(dimension(cell.model), min(len(active), LIMIT))
-    )
+    keep = max(dimension(cell.model), min(len(active), LIMIT))
+    return strongest(votes[:, None].astype(np.float64), keep)

@@ -1,11 +1,12 @@
 """The paper's own mechanisms on many clients at once, in two readings.
 
-`stated`: as the paper writes it, with errata E1 (the floor of VGM is a variance) and E2 (positive eigengaps) mended.
-`tables`: what its tables seem to have been computed with. It differs from the text in these points:
-conditional slice means (1/n_h); every record divided by its own norm before the covariance, whose noise is 0.94 of the
-lemma's; i.i.d. noise whose variance is what should be its standard deviation; no truncation of the data at all; rows
-printed n = 1000 run at n = 1500. Neither is private: `tables` adds too little noise, and both let the noise of VGM and
-the slices depend on the data.
+`stated`: as the paper writes it, with errata E1 (the floor of VGM is a variance) and E2 (positive
+eigengaps) mended. `tables`: what its tables seem to have been computed with. It differs from the
+text in these points: conditional slice means (1/n_h); every record divided by its own norm before
+the covariance, whose noise is 0.94 of the lemma's; i.i.d. noise whose variance is what should be
+its standard deviation; no truncation of the data at all; rows printed n = 1000 run at n = 1500.
+Neither is private: `tables` adds too little noise, and both let the noise of VGM and the slices
+depend on the data.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from fsir.arrays import Matrix
 from fsir.privacy.accounting import classical_sigma, lemma_sigma
 from fsir.privacy.paper import vgm_floor
 from sim_devices.paper.cells import SLICES
 
-Array = NDArray[np.float64]
 Profile = Literal["stated", "tables"]
 TRUNCATION = 1.5  # R; the text gives none, the tables fit this one
 _COVARIANCE_SHARE = 0.94
@@ -34,18 +35,21 @@ def records_of(profile: Profile, n: int) -> int:
 
 @dataclass(frozen=True)
 class ClientStatistics:
-    """What clients compute before noise: slice means (clients x p x H), covariances, and what scales their noise."""
+    """What clients compute before noise:
+    slice means (clients x p x H), covariances, and what scales their noise."""
 
-    M: Array
-    Sigma: Array
+    M: Matrix
+    Sigma: Matrix
     n: int
-    radius: Array  # c_R of each client: the largest norm, or 1 where every record was divided by its own
+    # c_R of each client: the largest norm, or 1 where every record was divided by its own.
+    radius: Matrix
 
 
 def client_statistics(
-    X: Array, y: Array, classes: int, profile: Profile, slices: int = SLICES
+    X: Matrix, y: Matrix, classes: int, profile: Profile, slices: int = SLICES
 ) -> ClientStatistics:
-    """Slice means and covariances of centred records; X is clients x n x p. `classes`: 0 for a numeric response."""
+    """Slice means and covariances of centred records; X is clients x n x p.
+    `classes`: 0 for a numeric response."""
     n = X.shape[1]
     # Single precision halves the time, and its rounding is far below every noise here.
     centred = (X - np.full((1, n), 1.0 / n) @ X).astype(np.float32)
@@ -54,27 +58,26 @@ def client_statistics(
     sums, counts = slice_sums(centred, y, classes, slices)
     squares = np.einsum("kij,kij->ki", centred, centred)
     if profile == "tables":
-        scaled, radius = (
-            centred / np.maximum(squares, np.float32(1e-30))[:, :, None],
-            np.ones(len(X)),
-        )
+        scaled = centred / np.maximum(squares, np.float32(1e-30))[:, :, None]
+        radius = np.ones(len(X))
         M = sums / np.maximum(counts, 1.0)[:, :, None]
     else:
-        scaled, radius = centred, np.sqrt(squares.max(axis=1).astype(np.float64))
+        scaled = centred
+        radius = np.sqrt(squares.max(axis=1).astype(np.float64))
         M = sums / n
     Sigma = (scaled.transpose(0, 2, 1) @ centred).astype(np.float64) / n
     return ClientStatistics(M.transpose(0, 2, 1), Sigma, n, radius)
 
 
 def slice_sums(
-    X: NDArray[Any], y: Array, classes: int, slices: int = SLICES
-) -> tuple[Array, Array]:
-    """Sums (clients x H x p) and counts of each client's slices, which are quantiles of its own y."""
+    X: NDArray[Any], y: Matrix, classes: int, slices: int = SLICES
+) -> tuple[Matrix, Matrix]:
+    """Sums (clients x H x p) and counts of each client's slices,
+    which are quantiles of its own y."""
     clients, n, _ = X.shape
     slices = classes or slices
-    above = np.ones(
-        (clients, slices + 1, n), X.dtype
-    )  # at least the lower end of the slice; nothing is in the last
+    # At least the lower end of the slice; nothing is in the last.
+    above = np.ones((clients, slices + 1, n), X.dtype)
     above[:, -1] = 0.0
     ends = np.zeros((clients, slices + 1))
     ends[:, 0] = n
@@ -106,8 +109,9 @@ def merged_iid(
     epsilon: float,
     delta: float,
     rng: np.random.Generator,
-) -> Array:
-    """Mean over the first `clients` of their slice means with i.i.d. noise (the noise of the mean, drawn at once)."""
+) -> Matrix:
+    """Mean over the first `clients` of their slice means with i.i.d.
+    noise (the noise of the mean, drawn at once)."""
     M = statistics.M[:clients].mean(axis=0)
     p, slices = M.shape
     variance = iid_variance(profile, p, statistics.n, slices, epsilon, delta)
@@ -117,7 +121,7 @@ def merged_iid(
 class VgmNoise:
     """Algorithm 2 on all clients at once: the same as `fsir.privacy.paper.vgm_noise` on each."""
 
-    def __init__(self, M: Array) -> None:
+    def __init__(self, M: Matrix) -> None:
         p = M.shape[1]
         self._W, s, _ = np.linalg.svd(M, full_matrices=True)
         padded = np.zeros((len(M), p + 1))
@@ -126,10 +130,10 @@ class VgmNoise:
         d = np.argmax(gaps[:, : p - 1], axis=1) + 1 if p > 1 else np.ones(len(M), np.int64)
         self._gaps = np.where(np.arange(p) < d[:, None], gaps, 0.0)
 
-    def draw(self, floor: float, Z: Array) -> Array:
+    def draw(self, floor: float, Z: Matrix) -> Matrix:
         """Noise of the first clients from standard normals Z (clients x p x H)."""
         clients = len(Z)
-        noise: Array = self._W[:clients] @ (np.sqrt(floor + self._gaps[:clients])[:, :, None] * Z)
+        noise: Matrix = self._W[:clients] @ (np.sqrt(floor + self._gaps[:clients])[:, :, None] * Z)
         return noise
 
 
@@ -140,7 +144,7 @@ def merged_vgm(
     epsilon: float,
     delta: float,
     rng: np.random.Generator,
-) -> Array:
+) -> Matrix:
     """Mean over the first `clients` of their slice means with the noise of VGM."""
     M = statistics.M[:clients]
     p = M.shape[1]
@@ -155,21 +159,18 @@ def merged_covariance(
     epsilon: float,
     delta: float,
     rng: np.random.Generator,
-) -> Array:
+) -> Matrix:
     """Mean over the first `clients` of their covariances with the noise of the paper's lemma."""
     Sigma = statistics.Sigma[:clients].mean(axis=0)
     p = len(Sigma)
     share = _COVARIANCE_SHARE if profile == "tables" else 1.0
-    sd = (
-        share
-        * lemma_sigma(p, statistics.n, epsilon, delta)
-        * math.sqrt((statistics.radius[:clients] ** 4).sum())
-    )
+    one = share * lemma_sigma(p, statistics.n, epsilon, delta)
+    sd = one * math.sqrt((statistics.radius[:clients] ** 4).sum())
     A = np.triu(rng.standard_normal((p, p))) * sd / clients
     return np.asarray(Sigma + A + np.triu(A, 1).T)
 
 
-def subspace(M: Array, Sigma: Array, d: int) -> Array:
+def subspace(M: Matrix, Sigma: Matrix, d: int) -> Matrix:
     """The paper's estimate `Sigma^-1 U_d`, without regularisation."""
     U = np.linalg.svd(M)[0][:, :d]
     return np.asarray(np.linalg.solve(Sigma, U))

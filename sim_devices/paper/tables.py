@@ -1,7 +1,8 @@
 """All 560 cells, replication by replication: parallel, resumable, summed up as CSV and Markdown.
 
-The unit of work is one replication of one model (and one p in high dimension). Each finished unit is one line of a
-JSONL file; a run that is stopped goes on where it was, and a run with more replications adds to it.
+The unit of work is one replication of one model (and one p in high dimension). Each finished unit
+is one line of a JSONL file; a run that is stopped goes on where it was, and a run with more
+replications adds to it.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import json
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 from sim_devices.datasets.models import MODELS, Model
 from sim_devices.paper.cells import HIGH_PS, LOW_P, Cell, ExperimentError, cells
@@ -33,9 +35,10 @@ class Unit:
     replication: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Value:
-    """What one replication gave in one cell; `recall` and `size` of the active set in high dimension."""
+    """What one replication gave in one cell;
+    `recall` and `size` of the active set in high dimension."""
 
     epsilon: float
     n: int
@@ -63,21 +66,26 @@ def run_unit(unit: Unit, seed: int) -> list[Value]:
     wanted = [cell for cell in cells(unit.setting) if cell.model == unit.model and cell.p == unit.p]
     if unit.setting == "low":
         losses = Replication(unit.replication, seed, wanted, Setup()).losses()
-        return [
-            Value(*_place(cell), mechanism, round(loss, 6))
-            for (cell, mechanism), loss in losses.items()
-        ]
-    outcomes = HighReplication(
-        unit.model, unit.p, unit.replication, seed, wanted, HIGH_MECHANISMS
-    ).outcomes()
+        return [_value(cell, mechanism, loss) for (cell, mechanism), loss in losses.items()]
+    outcomes = HighReplication(unit.replication, seed, wanted, HIGH_MECHANISMS).outcomes()
     return [
-        Value(*_place(cell), mechanism, round(found.loss, 6), found.recall, found.size)
-        for (cell, mechanism), found in outcomes.items()
+        _value(cell, mechanism, outcome.loss, outcome.recall, outcome.size)
+        for (cell, mechanism), outcome in outcomes.items()
     ]
 
 
-def _place(cell: Cell) -> tuple[float, int, int]:
-    return cell.epsilon, cell.n, cell.clients
+def _value(
+    cell: Cell, mechanism: str, loss: float, recall: float | None = None, size: int | None = None
+) -> Value:
+    return Value(
+        epsilon=cell.epsilon,
+        n=cell.n,
+        clients=cell.clients,
+        mechanism=mechanism,
+        loss=round(loss, 6),
+        recall=recall,
+        size=size,
+    )
 
 
 def run(
@@ -115,7 +123,8 @@ def _computed(missing: list[Unit], seed: int, workers: int) -> Iterator[tuple[Un
 
 
 def read(path: Path, seed: int) -> Iterator[tuple[Unit, list[Value]]]:
-    """The finished units of a results file; a last line that a crash cut short is computed again."""
+    """The finished units of a results file;
+    a last line that a crash cut short is computed again."""
     if not path.exists():
         return
     lines = path.read_text("utf-8").splitlines(keepends=True)
@@ -125,14 +134,20 @@ def read(path: Path, seed: int) -> Iterator[tuple[Unit, list[Value]]]:
             return
         try:
             entry = json.loads(line)
-            found, unit = entry["seed"], Unit(**entry["unit"])
-            values = [Value(*value) for value in entry["values"]]
+            its_seed = entry["seed"]
+            unit = Unit(**entry["unit"])
+            values = [_read_value(row) for row in entry["values"]]
         except (json.JSONDecodeError, KeyError, TypeError) as error:
             raise ExperimentError(
                 f"{path}, line {number}: not a result ({error}); give another --out"
             ) from None
-        if found != seed:
+        if its_seed != seed:
             raise ExperimentError(
-                f"{path} holds results of seed {found}, not {seed}; give another --out"
+                f"{path} holds results of seed {its_seed}, not {seed}; give another --out"
             )
         yield unit, values
+
+
+def _read_value(row: list[Any]) -> Value:
+    """A value as it stands in a results file: its fields in order."""
+    return Value(**dict(zip((field.name for field in fields(Value)), row, strict=False)))

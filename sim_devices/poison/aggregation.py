@@ -1,8 +1,8 @@
 """Ways to put reports together: the two that a task may ask for, and a third one that was studied.
 
-All of them work coordinate by coordinate on `... x devices x width` and return the mean report of a device. A bounded
-one needs every report by itself, and it is less accurate when nobody lies: `inflation` is the factor on the variance
-that this costs for normal noise.
+All of them work coordinate by coordinate on `... x devices x width` and return the mean report of a
+device. A bounded one needs every report by itself, and it is less accurate when nobody lies:
+`inflation` is the factor on the variance that this costs for normal noise.
 """
 
 from __future__ import annotations
@@ -12,12 +12,10 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Matrix
 from fsir.estimate import trimming as aggregation
 from fsir.task.task import TRIMMED
-
-Array = NDArray[np.float64]
 
 
 class Aggregation(ABC):
@@ -26,7 +24,7 @@ class Aggregation(ABC):
     name: str
 
     @abstractmethod
-    def __call__(self, rows: Array) -> Array:
+    def __call__(self, rows: Matrix) -> Matrix:
         """The mean report of a device, or what stands for it."""
 
     @abstractmethod
@@ -40,7 +38,7 @@ class Plain(Aggregation):
 
     name: str = "sum"
 
-    def __call__(self, rows: Array) -> Array:
+    def __call__(self, rows: Matrix) -> Matrix:
         return np.asarray(rows.mean(axis=-2))
 
     def inflation(self, devices: int) -> float:
@@ -53,7 +51,7 @@ class Trimmed(Aggregation):
 
     name: str = TRIMMED
 
-    def __call__(self, rows: Array) -> Array:
+    def __call__(self, rows: Matrix) -> Matrix:
         devices = rows.shape[-2]
         return np.asarray(
             aggregation.trimmed_sum(rows.swapaxes(-1, -2))
@@ -71,7 +69,7 @@ class GroupMedian(Aggregation):
     size: int = 3
     name: str = "groups"
 
-    def __call__(self, rows: Array) -> Array:
+    def __call__(self, rows: Matrix) -> Matrix:
         groups = max(1, rows.shape[-2] // self.size)
         means = [part.mean(axis=-2) for part in np.array_split(rows, groups, axis=-2)]
         return np.asarray(np.median(np.stack(means, axis=-2), axis=-2))

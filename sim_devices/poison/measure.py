@@ -7,17 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fsir.arrays import Matrix
 from sim_devices.poison.aggregation import AGGREGATIONS, Aggregation
 from sim_devices.poison.attack import Admission, Search
 from sim_devices.poison.outcome import Estimator, angle, loss
 from sim_devices.poison.population import Draw, Population, Setting
 
-STARTS, ROUNDS = 3, 12
+STARTS = 3
+ROUNDS = 12
 
 
-@dataclass(frozen=True)
-class Cell:
-    """What `liars` of the devices achieve against one aggregation; without liars, what the aggregation costs."""
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """What `liars` of the devices achieve against one aggregation;
+    without liars, what the aggregation costs."""
 
     aggregation: str
     liars: int
@@ -27,10 +30,12 @@ class Cell:
 
 
 class Measurement:
-    """The draws that all cells of a setting share: some for the liars to plan on, others to try it on."""
+    """The draws that all cells of a setting share:
+    some for the liars to plan on, others to try it on."""
 
     def __init__(self, setting: Setting, seed: int, plans: int, tries: int) -> None:
-        self.setting, self._seed = setting, seed
+        self.setting = setting
+        self._seed = seed
         population = Population(setting)
         self._stage = population.stage
         rng = np.random.default_rng([seed, setting.devices])
@@ -39,28 +44,43 @@ class Measurement:
         honest = np.mean([draw.rows.mean(axis=0) for draw in self._plans], axis=0)
         self._admission = Admission(self._stage, setting.n, honest)
 
-    def cells(self, aggregations: Sequence[str], liars: Sequence[int]) -> Iterator[Cell]:
+    def cells(self, aggregations: Sequence[str], liars: Sequence[int]) -> Iterator[Measured]:
         """All cells, one after the other."""
         for name in aggregations:
             for count in liars:
                 yield self.cell(AGGREGATIONS[name], count)
 
-    def cell(self, aggregate: Aggregation, liars: int) -> Cell:
+    def cell(self, aggregate: Aggregation, liars: int) -> Measured:
         """One cell."""
         s = self.setting
-        estimate = Estimator(self._stage, s.devices, s.n, s.d, aggregate.inflation(s.devices))
+        estimate = Estimator(
+            stage=self._stage,
+            devices=s.devices,
+            n=s.n,
+            d=s.d,
+            inflation=aggregate.inflation(s.devices),
+        )
         truth = np.stack([draw.truth for draw in self._tries])
-        clean = found = estimate(aggregate(np.stack([draw.rows for draw in self._tries])))
-        if liars:
-            rng = np.random.default_rng([self._seed, s.devices, liars])
-            plan = Search(self._plans, liars, aggregate, estimate, self._admission)
-            report = plan.run(rng, STARTS, ROUNDS)
-            found = estimate(
-                Search(self._tries, liars, aggregate, estimate, self._admission).merged(report)
-            )
-        losses, turned = loss(found, truth), angle(found, clean)
-        error = float(losses.std(ddof=1) / len(losses) ** 0.5) if len(losses) > 1 else 0.0
-        return Cell(aggregate.name, liars, float(losses.mean()), error, float(turned.mean()))
+        honest = estimate(aggregate(np.stack([draw.rows for draw in self._tries])))
+        basis = self._poisoned(aggregate, estimate, liars) if liars else honest
+        losses = loss(basis, truth)
+        return Measured(
+            aggregation=aggregate.name,
+            liars=liars,
+            loss=float(losses.mean()),
+            standard_error=(
+                float(losses.std(ddof=1) / len(losses) ** 0.5) if len(losses) > 1 else 0.0
+            ),
+            angle=float(angle(basis, honest).mean()),
+        )
+
+    def _poisoned(self, aggregate: Aggregation, estimate: Estimator, liars: int) -> Matrix:
+        """The estimates on the draws to try, with the worst report that was planned elsewhere."""
+        rng = np.random.default_rng([self._seed, self.setting.devices, liars])
+        plan = Search(self._plans, liars, aggregate, estimate, self._admission)
+        report = plan.run(rng, STARTS, ROUNDS)
+        attack = Search(self._tries, liars, aggregate, estimate, self._admission)
+        return estimate(attack.merged(report))
 
 
 def liars_of(devices: int, shares: Sequence[float]) -> list[int]:

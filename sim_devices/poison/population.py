@@ -1,12 +1,13 @@
-"""Honest reports of many devices at once: simulated records, the agent's own clipping, noise as it is published."""
+"""Honest reports of many devices at once:
+simulated records, the agent's own clipping, noise as it is published."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Integers, Matrix
 from fsir.contract import task_from_table
 from fsir.privacy.plan import Stage, first_stage
 from fsir.privacy.quantiser import Quantiser
@@ -19,12 +20,10 @@ from sim_devices.datasets.models import (
     slice_count,
     true_basis,
 )
-from sim_devices.paper.clip import clip_norm
-
-Array = NDArray[np.float64]
+from sim_devices.paper.merged_release import clip_norm
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Setting:
     """One federation: a model of the paper in `p` features, devices with `n` records each."""
 
@@ -34,10 +33,10 @@ class Setting:
     p: int = 10
     epsilon: float = 1.0
     delta: float = 1e-6
-    spread: float = 0.0  # every device's records are shifted by its own normal vector of this standard deviation
-    lacking: float = (
-        0.0  # share of the slices from which a device has no records, chosen for each at random
-    )
+    # Every device's records are shifted by its own normal vector of this standard deviation.
+    spread: float = 0.0
+    # Share of the slices from which a device has no records, chosen for each at random.
+    lacking: float = 0.0
 
     @property
     def d(self) -> int:
@@ -64,8 +63,8 @@ class Setting:
 class Draw:
     """One simulated federation in which everybody is honest."""
 
-    truth: Array  # p x d
-    rows: Array  # devices x width, whole numbers: the integer vectors of the reports
+    truth: Matrix  # p x d
+    rows: Matrix  # devices x width, whole numbers: the integer vectors of the reports
 
 
 class Population:
@@ -91,7 +90,7 @@ class Population:
         noise = self._spread * rng.standard_normal(exact.shape)
         return Draw(truth, np.rint(exact / self._step + noise))
 
-    def _exact(self, truth: Array, rng: np.random.Generator) -> Array:
+    def _exact(self, truth: Matrix, rng: np.random.Generator) -> Matrix:
         s = self.setting
         X, slices = self._records(truth, rng)
         X = X + s.spread * rng.standard_normal(s.p)
@@ -102,13 +101,13 @@ class Population:
         parts = ((K.T @ one_hot).reshape(-1), one_hot.sum(axis=0), np.diagonal(second))
         return np.concatenate([*parts, second[np.triu_indices(s.p, 1)]])
 
-    def _records(self, truth: Array, rng: np.random.Generator) -> tuple[Array, NDArray[np.int64]]:
+    def _records(self, truth: Matrix, rng: np.random.Generator) -> tuple[Matrix, Integers]:
         """The records of one device and their slices."""
-        s, H = self.setting, slice_count(self.setting.model)
+        s = self.setting
+        H = slice_count(self.setting.model)
         lacking = rng.permutation(H)[: int(s.lacking * H)]
-        drawn = (
-            s.n if not len(lacking) else 3 * s.n
-        )  # at most half of the slices are lacking: enough is left
+        # At most half of the slices are lacking: enough is left.
+        drawn = s.n if not len(lacking) else 3 * s.n
         X, y = simulate(s.model, drawn, s.p, "low", rng, basis=truth)
         slices = np.searchsorted(self._cuts, y, side="left")
         there = np.flatnonzero(~np.isin(slices, lacking))[: s.n]

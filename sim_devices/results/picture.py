@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fsir.arrays import Integers, Matrix
+
 # Okabe and Ito's colours: told apart by everyone, also in grey.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
@@ -18,10 +20,11 @@ MOST_POINTS = 600  # per class and panel: more only hide each other
 
 @dataclass(frozen=True)
 class Panel:
-    """The records of unseen people on the estimated directions; `response` holds labels or numbers."""
+    """The records of unseen people on the estimated directions;
+    `response` holds labels or numbers."""
 
     title: str
-    Z: NDArray[np.float64]
+    Z: Matrix
     response: NDArray[Any]
     classes: tuple[str, ...] = ()
 
@@ -54,14 +57,9 @@ def _draw_panel(axis: Any, panel: Panel, response_name: str) -> None:
     axis.set_xlabel("first direction")
     if not panel.classes:  # a number: against the first direction
         keep = thinned(len(panel.Z), MOST_POINTS * 2)
-        axis.scatter(
-            panel.Z[keep, 0],
-            panel.response[keep].astype(float),
-            s=7,
-            alpha=0.5,
-            color=COLOURS[0],
-            linewidths=0,
-        )
+        x = panel.Z[keep, 0]
+        y = panel.response[keep].astype(float)
+        axis.scatter(x, y, s=7, alpha=0.5, color=COLOURS[0], linewidths=0)
         axis.set_ylabel(response_name)
         return
     for h, label in enumerate(panel.classes):
@@ -73,18 +71,17 @@ def _draw_panel(axis: Any, panel: Panel, response_name: str) -> None:
     axis.set_ylabel("second direction" if panel.Z.shape[1] > 1 else "class")
 
 
-def coordinates(Z: NDArray[np.float64], h: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Two coordinates per record; a single direction is spread out by class, with an even jitter."""
+def coordinates(Z: Matrix, h: int) -> tuple[Matrix, Matrix]:
+    """Two coordinates per record; a single direction is spread out by class,
+    with an even jitter."""
     if Z.shape[1] > 1:
         return Z[:, 0], Z[:, 1]
     jitter = (np.arange(len(Z)) * 0.618034 % 1.0).astype(np.float64)
     return Z[:, 0], np.asarray(h + 0.7 * (jitter - 0.5), dtype=np.float64)
 
 
-def thinned(count: int, most: int) -> NDArray[np.int64]:
+def thinned(count: int, most: int) -> Integers:
     """At most `most` indices, evenly spread."""
-    return (
-        np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))
-        if count
-        else np.empty(0, np.int64)
-    )
+    if not count:
+        return np.empty(0, np.int64)
+    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))

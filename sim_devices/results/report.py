@@ -1,4 +1,5 @@
-"""What a run says at its end: a few lines for people, one object for programs, a picture and a page."""
+"""What a run says at its end: a few lines for people, one object for programs,
+a picture and a page."""
 
 from __future__ import annotations
 
@@ -15,11 +16,11 @@ from fsir.privacy.plan import final_stage, first_stage
 from fsir.task.task import Task
 from sim_devices.network.federation import Outcome
 from sim_devices.results import page, picture
-from sim_devices.scenarios.evaluation import accuracy, projected
+from sim_devices.scenarios.evaluation import accuracy, controls, projected
 from sim_devices.scenarios.scenarios import Scenario
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Result:
     """One federation, evaluated."""
 
@@ -32,7 +33,8 @@ class Result:
     @property
     def panel(self) -> picture.Panel:
         """Unseen people on the estimated directions."""
-        task, unseen = self.outcome.task, self.scenario.population.unseen
+        task = self.outcome.task
+        unseen = self.scenario.population.unseen
         response = np.concatenate([stream.y for stream in unseen])
         Z = projected(task, self.outcome.subspace, unseen)
         return picture.Panel(self.title, Z, response, self.scenario.population.classes)
@@ -50,8 +52,9 @@ class Result:
 
     def table(self, seed: int) -> dict[str, Any]:
         """The result for programs."""
-        o, task = self.outcome, self.outcome.task
-        found: dict[str, Any] = {
+        o = self.outcome
+        task = self.outcome.task
+        table: dict[str, Any] = {
             "scenario": task.name,
             "accuracy": None if self.accuracy is None else round(self.accuracy, 6),
             "devices": o.devices,
@@ -74,29 +77,26 @@ class Result:
             "seed": seed,
         }
         if self.loss is not None:
-            found["loss"] = self.loss
+            table["loss"] = self.loss
         if self.controls:
-            found["controls"] = {name: round(value, 6) for name, value in self.controls.items()}
-        return found
+            table["controls"] = {name: round(value, 6) for name, value in self.controls.items()}
+        return table
 
 
 def evaluate(outcome: Outcome, scenario: Scenario, with_controls: bool) -> Result:
     """Test a subspace on those who took no part."""
-    population, task = scenario.population, outcome.task
-    scored = (
-        accuracy(task, outcome.subspace, population.unseen)
-        if population.classes and population.unseen
-        else None
-    )
-    loss = (
-        None if scenario.truth is None else projection_loss(outcome.subspace.basis, scenario.truth)
-    )
+    population = scenario.population
+    task = outcome.task
+    scored = None
+    if population.classes and population.unseen:
+        scored = accuracy(task, outcome.subspace, population.unseen)
+    loss = None
+    if scenario.truth is not None:
+        loss = projection_loss(outcome.subspace.basis, scenario.truth)
     beside = {}
     if with_controls and scored is not None:
-        from sim_devices.scenarios.evaluation import controls
-
         beside = controls(task, population.devices, scenario.volunteer, population.unseen)
-    return Result(outcome, scenario, scored, loss, beside)
+    return Result(outcome=outcome, scenario=scenario, accuracy=scored, loss=loss, controls=beside)
 
 
 def spent(task: Task, active: int) -> float:
@@ -109,43 +109,48 @@ def spent(task: Task, active: int) -> float:
 
 def facts(result: Result) -> dict[str, str]:
     """The result for people, line by line."""
-    o, task = result.outcome, result.outcome.task
+    o = result.outcome
     s = o.subspace
-    kept = f"{len(s.features)} out of {task.p} features: {', '.join(s.features[:9])}"
+    came = f"{s.devices} counted of {o.devices} that came"
+    kept = f"{len(s.features)} out of {o.task.p} features: {', '.join(s.features[:9])}"
+    worst = np.sqrt(2 * s.dimension)
     lines = {
-        "devices": f"{s.devices} counted of {o.devices} that came, {s.records} records, {o.retries} retries",
-        "privacy": _privacy(task, len(s.features)),
+        "devices": f"{came}, {s.records} records, {o.retries} retries",
+        "privacy": _privacy(o.task, len(s.features)),
         "sent per device": f"{o.bytes_per_device:.0f} bytes",
         "subspace": f"{s.dimension} directions of {kept}",
-        "how sure": f"expected error {s.expected_error:.3f} (0 is perfect, {np.sqrt(2 * s.dimension):.2f} is nothing)",
+        "how sure": f"expected error {s.expected_error:.3f} (0 is perfect, {worst:.2f} is nothing)",
     }
     if o.cuts or o.crashes:
-        lines["on the way"] = (
-            f"{o.cuts} connections lost, {o.crashes} devices crashed and came back"
-        )
+        crashed = f"{o.crashes} devices crashed and came back"
+        lines["on the way"] = f"{o.cuts} connections lost, {crashed}"
     if result.accuracy is not None:
         people = len(result.scenario.population.unseen)
         lines["accuracy"] = f"{100 * result.accuracy:.1f}% on {people} people who took no part"
-    if result.loss is not None and result.scenario.truth is not None:
-        worst = (
-            float(np.max(angles(s.basis, result.scenario.truth)))
-            if s.dimension == result.scenario.truth.shape[1]
-            else None
-        )
-        lines["true error"] = f"{result.loss:.3f}" + (
-            "" if worst is None else f", largest angle {worst:.1f} degrees"
-        )
+    if result.loss is not None:
+        lines["true error"] = f"{result.loss:.3f}{_turned(result)}"
     for name, value in result.controls.items():
         lines[f"control: {name}"] = f"{100 * value:.1f}%"
     return lines
 
 
+def _turned(result: Result) -> str:
+    """By how much the subspace is turned against the truth, where both have the same dimension."""
+    subspace = result.outcome.subspace
+    truth = result.scenario.truth
+    if truth is None or subspace.dimension != truth.shape[1]:
+        return ""
+    return f", largest angle {float(np.max(angles(subspace.basis, truth))):.1f} degrees"
+
+
 def _privacy(task: Task, active: int) -> str:
-    known, g = statement(task), task.privacy.unit_records
-    unit = "one record" if g == 1 else f"{g} consecutive records"
+    known = statement(task)
     if not known.proven:
         return f"NOT PROVEN ({known.reason})"
-    return f"epsilon {spent(task, active):.3f} spent at delta {task.privacy.delta:.2g} per {unit}, once and for all"
+    g = task.privacy.unit_records
+    unit = "one record" if g == 1 else f"{g} consecutive records"
+    delta = f"{task.privacy.delta:.2g}"
+    return f"epsilon {spent(task, active):.3f} spent at delta {delta} per {unit}, once and for all"
 
 
 def write_pictures(results: list[Result], directory: Path, title: str) -> tuple[Path, Path]:
@@ -163,9 +168,8 @@ def show(results: list[Result], beside: list[Result], png: Path, html: Path) -> 
     for result in results:
         print(f"\n{result.title}")
         for name, value in facts(result).items():
-            print(
-                f"  {name:<42} {value}" if name.startswith("control") else f"  {name:<16} {value}"
-            )
+            width = 42 if name.startswith("control") else 16
+            print(f"  {name:<{width}} {value}")
     for caveat in results[0].scenario.population.caveats:
         print(f"  note: {caveat}")
     for other in beside:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fsir.arrays import Matrix
 from fsir.task.public_sample import TRUNCATE, forward_selection, standard
 from fsir.task.slicing import Slicing
 from sim_devices.datasets import flights as flights_data
@@ -17,8 +18,9 @@ from sim_devices.datasets import watch as watch_data
 from sim_devices.datasets.population import DataError, DeviceStream, Population, with_columns
 from sim_devices.scenarios.tasks import Geometry, volunteer_centre, with_volunteer
 
-# Features from a volunteer's records. Taken after a look at 4, 6, 8 and 12 on HAPT, unseen people included: means are
-# the same to 0.002, but with 6 the worst of ten runs was .9678 (docs/simulator.md).
+# Features from a volunteer's records. Taken after a look at 4, 6, 8 and 12 on HAPT, unseen people
+# included: means are the same to 0.002, but with 6 the worst of ten runs was .9678
+# (docs/simulator.md).
 CHOSEN = 8
 
 
@@ -29,7 +31,7 @@ class Scenario:
     population: Population
     geometry: Geometry
     volunteer: DeviceStream | None = None
-    truth: np.ndarray | None = None  # the basis that a model was simulated with
+    truth: Matrix | None = None  # the basis that a model was simulated with
 
 
 def data_directory() -> Path:
@@ -42,19 +44,20 @@ def activities(
 ) -> Scenario:
     """People with a phone at the waist, features scaled to about [-1, 1].
 
-    chosen: so many features are taken from the volunteer's public records, as by `fsir-aggregator task new --keep`. If
-    0, a first report screens all of them, and four are kept per direction.
+    chosen: so many features are taken from the volunteer's public records, as by `fsir-aggregator
+    task new --keep`. If 0, a first report screens all of them, and four are kept per direction.
 
-    `norm` clips records around the volunteer's centre to somewhat less than their usual length: noise is proportional
-    to it, and a shortened record still points the right way. Around zero records are about 20 long: a centre pays.
-    These constants were chosen on UCI HAR (docs/estimate.md) and serve the other sets of the kind unchanged.
+    `norm` clips records around the volunteer's centre to somewhat less than their usual length:
+    noise is proportional to it, and a shortened record still points the right way. Around zero
+    records are about 20 long: a centre pays. These constants were chosen on UCI HAR
+    (docs/estimate.md) and serve the other sets of the kind unchanged.
     """
     if chosen:
         return _from_public_sample(population, volunteer, chosen)
     p = len(population.features)
     geometry = Geometry(
-        np.zeros(p),
-        np.ones(p),
+        centre=np.zeros(p),
+        scale=np.ones(p),
         truncate=1.0,
         norm=min(18.0, math.sqrt(p)),
         keep=4,
@@ -73,22 +76,30 @@ def activities(
 
 
 def _from_public_sample(population: Population, volunteer: str | None, chosen: int) -> Scenario:
-    """One report, about features that tell the volunteer's classes apart: what `fsir-aggregator task new` writes."""
+    """One report, about features that tell the volunteer's classes apart:
+    what `fsir-aggregator task new` writes."""
     if volunteer is None:
         raise DataError(
-            f"--choose {chosen}: features are chosen from a volunteer's records; name one with --volunteer"
+            f"--choose {chosen}: features are chosen from a volunteer's records; name one with "
+            "--volunteer"
         )
     rest, person = with_volunteer(population, volunteer)
-    columns = sorted(
-        forward_selection(person.X, Slicing(population.classes).slices_of(person.y), chosen)
-    )
-    rest, person = with_columns(rest, columns), person.with_columns(columns)
-    found = standard(person.X)
-    norm = min(found.norm, TRUNCATE * math.sqrt(len(columns)))
+    slices = Slicing(population.classes).slices_of(person.y)
+    columns = sorted(forward_selection(person.X, slices, chosen))
+    rest = with_columns(rest, columns)
+    person = person.with_columns(columns)
+    constants = standard(person.X)
     geometry = Geometry(
-        found.centre, found.scale, truncate=TRUNCATE, norm=norm, response="activity"
+        centre=constants.centre,
+        scale=constants.scale,
+        truncate=TRUNCATE,
+        norm=min(constants.norm, TRUNCATE * math.sqrt(len(columns))),
+        response="activity",
     )
-    note = f"{volunteer}'s records chose the features; how many, and the allowance for strangers, were tuned on HAPT"
+    note = (
+        f"{volunteer}'s records chose the features; how many, and the allowance for strangers, "
+        "were tuned on HAPT"
+    )
     return Scenario(replace(rest, caveats=(*rest.caveats, note)), geometry, person)
 
 
@@ -124,7 +135,11 @@ def watch(path: Path | None) -> Scenario:
     population = watch_data.watch(path)
     p = len(population.features)
     geometry = Geometry(
-        watch_data.CENTRE, watch_data.SCALE, truncate=3.0, norm=math.sqrt(p), response="exercise"
+        centre=watch_data.CENTRE,
+        scale=watch_data.SCALE,
+        truncate=3.0,
+        norm=math.sqrt(p),
+        response="exercise",
     )
     return Scenario(population, geometry)
 
@@ -134,8 +149,8 @@ def flights(path: Path | None, seed: int) -> Scenario:
     population = flights_data.flights(seed, path=path)
     p = len(population.features)
     geometry = Geometry(
-        flights_data.CENTRE,
-        flights_data.SCALE,
+        centre=flights_data.CENTRE,
+        scale=flights_data.SCALE,
         truncate=3.0,
         norm=math.sqrt(p),
         cuts=flights_data.CUTS,
@@ -148,6 +163,12 @@ def model(name: models.Model, devices: int, n: int, p: int, seed: int) -> Scenar
     """One of the paper's five models, in low dimension."""
     population = models.population(name, devices, n, p, seed)
     cuts = () if population.classes else models.cut_points(name, p, "low")
-    geometry = Geometry(np.zeros(p), np.ones(p), truncate=4.0, norm=1.14 * math.sqrt(p), cuts=cuts)
+    geometry = Geometry(
+        centre=np.zeros(p),
+        scale=np.ones(p),
+        truncate=4.0,
+        norm=1.14 * math.sqrt(p),
+        cuts=cuts,
+    )
     truth = models.true_basis(name, p, "low", np.random.default_rng(seed))
     return Scenario(population, geometry, truth=truth)

@@ -1,7 +1,8 @@
 """The task that a simulated federation works on, from public knowledge only.
 
-Centre and scale of the features are either fixed constants of the data set (physics, the calendar, the authors' own
-scaling) or come from one volunteer, who is then not a device. Nothing here looks at the data of a device.
+Centre and scale of the features are either fixed constants of the data set (physics, the calendar,
+the authors' own scaling) or come from one volunteer, who is then not a device. Nothing here looks
+at the data of a device.
 """
 
 from __future__ import annotations
@@ -10,14 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Matrix
 from fsir.contract import task_from_table
 from fsir.task.task import Task
 from sim_devices.datasets.population import DataError, DeviceStream, Population
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Setting:
     """What a user chooses on the command line."""
 
@@ -29,12 +30,13 @@ class Setting:
     dimension: int | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Geometry:
-    """Public constants of one data set: standardisation, clips, and how many features are screened for."""
+    """Public constants of one data set: standardisation, clips,
+    and how many features are screened for."""
 
-    centre: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    centre: Matrix
+    scale: Matrix
     truncate: float
     norm: float
     cuts: tuple[float, ...] = ()
@@ -65,11 +67,10 @@ def build(population: Population, geometry: Geometry, setting: Setting) -> Task:
         },
         "report": {"records": n},
     }
-    table["response"] |= (
-        {"classes": list(population.classes)}
-        if population.classes
-        else {"cuts": list(geometry.cuts)}
-    )
+    if population.classes:
+        table["response"]["classes"] = list(population.classes)
+    else:
+        table["response"]["cuts"] = list(geometry.cuts)
     if geometry.keep:
         columns = len(population.classes) - (geometry.code == "simplex")
         table["screening"] = {
@@ -90,21 +91,20 @@ def build(population: Population, geometry: Geometry, setting: Setting) -> Task:
 
 
 def with_volunteer(population: Population, name: str) -> tuple[Population, DeviceStream]:
-    """The population without one of its devices, and that person's records, which become public knowledge."""
+    """The population without one of its devices, and that person's records,
+    which become public knowledge."""
     for stream in population.devices:
         if stream.device == name:
             rest = tuple(other for other in population.devices if other.device != name)
             note = f"{name} volunteered: that person's records are public and took no part"
             return replace(population, devices=rest, caveats=(*population.caveats, note)), stream
-    raise DataError(
-        f"volunteer {name!r}: not a device; there are {', '.join(s.device for s in population.devices)}"
-    )
+    names = ", ".join(stream.device for stream in population.devices)
+    raise DataError(f"volunteer {name!r}: not a device; there are {names}")
 
 
-def volunteer_centre(volunteer: DeviceStream) -> NDArray[np.float64]:
-    """The mean of the volunteer's classes, each counting the same, so that it does not depend on the person's day."""
+def volunteer_centre(volunteer: DeviceStream) -> Matrix:
+    """The mean of the volunteer's classes, each counting the same,
+    so that it does not depend on the person's day."""
     labels = sorted(set(volunteer.y.tolist()))
-    centre: NDArray[np.float64] = np.mean(
-        [volunteer.X[volunteer.y == label].mean(axis=0) for label in labels], axis=0
-    )
-    return centre
+    means = [volunteer.X[volunteer.y == label].mean(axis=0) for label in labels]
+    return np.asarray(np.mean(means, axis=0))

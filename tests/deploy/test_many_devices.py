@@ -10,8 +10,8 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
+import tomli_w
 
-from fsir.toml import to_toml
 from fsir.wire.messages import topic
 from tests.aggregator.federations import make_task, report
 from tests.deploy.small_clients import SmallClient, contexts, join_all
@@ -35,7 +35,7 @@ def test_five_thousand_connected_devices_are_all_counted(
     resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, before[1]))
     broker.restart()  # with as many descriptors as its service has
     task = make_task(records=200)
-    (place / "task.toml").write_text(to_toml(task.table()))
+    (place / "task.toml").write_text(tomli_w.dumps(task.table()))
     (place / "devices").mkdir()
     names = [f"device-{number:04d}" for number in range(DEVICES)]
     identity = authority.aggregator()

@@ -12,8 +12,8 @@ from fsir.privacy.moments import Moments
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
 from sim_devices.datasets.models import cut_points, simulate, true_basis
-from sim_devices.paper.clip import clip_norm
-from sim_devices.paper.merged_release import ExactMoments, merged_release
+from sim_devices.paper.exact import ExactMoments
+from sim_devices.paper.merged_release import clip_norm, merged_release
 
 P = 10
 

@@ -18,10 +18,10 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 import numpy as np
+import tomli_w
 
 from aggregator.cli import main as aggregator_main
 from edge_agent.cli import main as agent_main
-from fsir.toml import to_toml
 from sim_devices.cli import main as sim_main
 from tests.golden.files import COMMANDS, MOMENTS, READINGS, TASKS, copy_state, copy_store
 from tests.golden.tasks import CLOCK, PLAIN
@@ -58,8 +58,8 @@ def lay_out(folder: Path) -> None:
     for name, text in _POLICIES.items():
         (folder / name).write_text(text, encoding="utf-8")
     table = PLAIN.table()
-    (folder / "misspelt.toml").write_text(to_toml(table | {"epsilom": 1.0}), encoding="utf-8")
-    (folder / "changed.toml").write_text(to_toml(table | {"dimension": 1}), encoding="utf-8")
+    (folder / "misspelt.toml").write_text(tomli_w.dumps(table | {"epsilom": 1.0}), encoding="utf-8")
+    (folder / "changed.toml").write_text(tomli_w.dumps(table | {"dimension": 1}), encoding="utf-8")
     (folder / "walk.csv").write_text(_WALK, encoding="utf-8")
 
 

@@ -14,7 +14,8 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from fsir.toml import to_toml
+import tomli_w
+
 from tests.golden import readings
 from tests.golden.command_lines import HELP, ROUNDED, TYPED
 from tests.golden.command_runs import golden, transcript
@@ -62,7 +63,7 @@ def _write_messages(folder: Path) -> None:
     _emptied(TASKS)
     for task in ALL:
         (TASKS / f"{task.name}.msgpack").write_bytes(task.encode())
-        (TASKS / f"{task.name}.toml").write_text(to_toml(task.table()), encoding="utf-8")
+        (TASKS / f"{task.name}.toml").write_text(tomli_w.dumps(task.table()), encoding="utf-8")
     wire = Play(folder / "play").run()
     _emptied(WIRE)
     for task in SERVED:

@@ -26,8 +26,8 @@ def forkserver() -> Iterator[ForkServer]:
 @pytest.fixture
 def short_delays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """For agents inside of the test; for a child, see `tests.system.harness.programs`."""
-    monkeypatch.setattr(edge_agent.mqtt.connection, "KEEPALIVE", 1)
-    monkeypatch.setattr(edge_agent.mqtt.connection, "WELCOME", 1.0)
+    monkeypatch.setattr(edge_agent.mqtt.connection, "KEEPALIVE_SECONDS", 1)
+    monkeypatch.setattr(edge_agent.mqtt.connection, "WELCOME_SECONDS", 1.0)
     monkeypatch.setattr(edge_agent.agent, "STORAGE_PAUSE_SECONDS", 0.1)
     monkeypatch.setattr(edge_agent.exchange.gate, "UNHEARD_SECONDS", 0.5)
     logging.disable(logging.CRITICAL)  # a fault schedule is one long list of complaints

@@ -31,9 +31,14 @@ def draw(panels: Sequence[roc.Panel], path: Path, epsilon: float) -> Path:
     for axis, panel in zip(axes[0], panels, strict=True):
         axis.plot([0, 1], [0, 1], color="#999999", linewidth=0.8)
         axis.fill_between(
-            roc.GRID, roc.GRID, roc.limit(panel.mu), color="#56B4E9", alpha=0.25, linewidth=0,
+            roc.GRID,
+            roc.GRID,
+            roc.limit(panel.mu),
+            color="#56B4E9",
+            alpha=0.25,
+            linewidth=0,
             label=f"proven room at epsilon {epsilon:g}",
-        )  # fmt: skip
+        )
         for attack in panel.attacks:
             colour, line = _STYLES[attack.name]
             label = f"{attack.name}: {attack.mean:.3f} ± {attack.half_width:.3f}"

@@ -7,22 +7,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 from scipy.stats import rankdata
 
-Vector = NDArray[np.float64]
-GRID: Vector = np.linspace(0.0, 1.0, 201)  # false positive rates at which curves are averaged
+from fsir.arrays import Flags, Matrix
+
+GRID: Matrix = np.linspace(0.0, 1.0, 201)  # false positive rates at which curves are averaged
 
 
-def area(inside: Vector, outside: Vector) -> float:
+def area(inside: Matrix, outside: Matrix) -> float:
     """The probability that a member scores higher than a stranger; ties count half."""
     ranks = rankdata(np.concatenate([inside, outside]))[: len(inside)]
-    m, k = len(inside), len(outside)
+    m = len(inside)
+    k = len(outside)
     return float((ranks.sum() - m * (m + 1) / 2) / (m * k))
 
 
-def curve(inside: Vector, outside: Vector) -> Vector:
+def curve(inside: Matrix, outside: Matrix) -> Matrix:
     """True positive rates at the false positive rates of the grid."""
     thresholds = np.unique(np.concatenate([inside, outside]))[::-1]
     # Scores at or above each threshold, counted in sorted order.
@@ -33,14 +34,15 @@ def curve(inside: Vector, outside: Vector) -> Vector:
     return np.asarray(np.interp(GRID, np.append(0.0, false), np.append(0.0, true)))
 
 
-def limit(mu: float) -> Vector:
+def limit(mu: float) -> Matrix:
     """The highest curve that any attack on a release of cost `mu` can have, on average."""
     with np.errstate(divide="ignore"):
         return np.asarray(ndtr(ndtri(GRID) + mu))
 
 
 def limit_area(mu: float) -> float:
-    """The largest mean area of any attack: `Phi(mu / 2)`, because a member and a stranger can change places."""
+    """The largest mean area of any attack:
+    `Phi(mu / 2)`, because a member and a stranger can change places."""
     return float(ndtr(mu / 2.0))
 
 
@@ -50,11 +52,12 @@ class Traced:
 
     name: str
     areas: list[float] = field(default_factory=list)
-    curves: list[Vector] = field(default_factory=list)
+    curves: list[Matrix] = field(default_factory=list)
 
-    def add(self, scores: Vector, members: NDArray[np.bool_]) -> None:
+    def add(self, scores: Matrix, members: Flags) -> None:
         """The scores of one repetition."""
-        inside, outside = scores[members], scores[~members]
+        inside = scores[members]
+        outside = scores[~members]
         self.areas.append(area(inside, outside))
         self.curves.append(curve(inside, outside))
 
@@ -72,7 +75,7 @@ class Traced:
             else math.inf
         )
 
-    def mean_curve(self) -> Vector:
+    def mean_curve(self) -> Matrix:
         """The mean curve, on the grid."""
         return np.asarray(np.mean(self.curves, axis=0))
 

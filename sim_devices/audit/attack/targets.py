@@ -1,4 +1,5 @@
-"""What the tracing attack is tried on: body fat as in the paper's introduction, HAR devices, independent features."""
+"""What the tracing attack is tried on:
+body fat as in the paper's introduction, HAR devices, independent features."""
 
 from __future__ import annotations
 
@@ -9,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Flags, Matrix
 from fsir.contract import task_from_table
 from fsir.privacy.plan import total_mu
 from fsir.task.task import Task
@@ -19,9 +20,11 @@ from sim_devices.audit.attack.roc import Panel, Traced
 from sim_devices.audit.pairs import AuditError
 from sim_devices.audit.shipped.agent import source_of, through_agent
 
-Scores = dict[str, NDArray[np.float64]]
-Repetition = Callable[[np.random.Generator, int], tuple[Scores, NDArray[np.bool_]]]
-RAW, DIRECTION, SENT = "raw slice means", "private direction", "all that the agent sends"
+Scores = dict[str, Matrix]
+Repetition = Callable[[np.random.Generator, int], tuple[Scores, Flags]]
+RAW = "raw slice means"
+DIRECTION = "private direction"
+SENT = "all that the agent sends"
 RAW_DIRECTION = "raw direction"
 
 
@@ -45,7 +48,7 @@ def trace(
     return Panel(title, list(traced.values()), total_mu(task), note)
 
 
-def _split(count: int, rng: np.random.Generator) -> NDArray[np.bool_]:
+def _split(count: int, rng: np.random.Generator) -> Flags:
     """A random half: the members."""
     members = np.zeros(count, np.bool_)
     members[rng.permutation(count)[: count // 2]] = True
@@ -70,11 +73,12 @@ def _task(names: list[str], n: int, R: float, C: float, budget: Budget, keep: in
     return task_from_table(table)
 
 
-# --- Body fat: 252 men, 13 measurements, above 18 percent or not. ---------------------------------------------------
+# --- Body fat: 252 men, 13 measurements, above 18 percent or not. ---------------------------------
 
 
 def body_fat(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
-    """The paper's example. Records are whitened with the whole sample, as the paper assumes X ~ N(0, I)."""
+    """The paper's example. Records are whitened with the whole sample,
+    as the paper assumes X ~ N(0, I)."""
     X, over = read_body_fat(path)
     X = X - X.mean(axis=0)
     X = X @ np.linalg.inv(np.linalg.cholesky(np.cov(X.T))).T
@@ -82,12 +86,15 @@ def body_fat(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
     task = _task([f"x{j}" for j in range(X.shape[1])], n, 4.0, 1.1 * math.sqrt(X.shape[1]), budget)
     signs = np.where(over, 1.0, -1.0)
 
-    def repetition(rng: np.random.Generator, noise_seed: int) -> tuple[Scores, NDArray[np.bool_]]:
+    def repetition(rng: np.random.Generator, noise_seed: int) -> tuple[Scores, Flags]:
         order = rng.permutation(len(X))
-        other, rest = order[0], order[1 : 2 * n + 1]  # one record stands for the unknown direction
+        other = order[0]  # one record stands for the unknown direction
+        rest = order[1 : 2 * n + 1]
         guess = X[other] * signs[other]
         members = np.arange(len(rest)) < n
-        Z, s, y = X[rest], signs[rest], over[rest].astype(np.int64)
+        Z = X[rest]
+        s = signs[rest]
+        y = over[rest].astype(np.int64)
         sent = through_agent(task, source_of(noise_seed))(Z[members], [str(h) for h in y[members]])
         scores = {
             RAW: tracing.against_means(Z, y, members, 2),
@@ -103,7 +110,7 @@ def body_fat(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
     return trace("body fat", repetition, task, repetitions, seed, note)
 
 
-def read_body_fat(path: Path) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def read_body_fat(path: Path) -> tuple[Matrix, Flags]:
     """Thirteen covariates, and whether body fat is above 18 percent."""
     try:
         with path.open(newline="") as file:
@@ -121,11 +128,12 @@ def read_body_fat(path: Path) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     return X, np.array([float(row["BodyFat"]) for row in rows]) > 18.0
 
 
-# --- HAR: was this window among the device's? -----------------------------------------------------------------------
+# --- HAR: was this window among the device's? -----------------------------------------------------
 
 
 def har(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
-    """One person's windows, half of them the device's data; the attacker knows all candidates, not which half."""
+    """One person's windows, half of them the device's data;
+    the attacker knows all candidates, not which half."""
     from sim_devices.scenarios import scenarios, tasks
 
     scenario = scenarios.har(path, levels=True, volunteer="subject-01")
@@ -134,10 +142,11 @@ def har(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
     setting = tasks.Setting(epsilon=budget.epsilon, delta=budget.delta, records=n)
     task = tasks.build(scenario.population, scenario.geometry, setting)
 
-    def repetition(rng: np.random.Generator, noise_seed: int) -> tuple[Scores, NDArray[np.bool_]]:
+    def repetition(rng: np.random.Generator, noise_seed: int) -> tuple[Scores, Flags]:
         stream = devices[int(rng.integers(len(devices)))]
         chosen = rng.permutation(len(stream))[: 2 * n]
-        X, y = stream.X[chosen], stream.y[chosen]
+        X = stream.X[chosen]
+        y = stream.y[chosen]
         members = _split(2 * n, rng)
         slices = task.slicing.slices_of(y)
         sent = through_agent(task, source_of(noise_seed))(X[members], y[members].tolist())
@@ -152,15 +161,17 @@ def har(path: Path, budget: Budget, repetitions: int, seed: int) -> Panel:
     )
 
 
-# --- Independent features: what a tracing attack likes best. --------------------------------------------------------
+# --- Independent features: what a tracing attack likes best. --------------------------------------
 
 
 def independent(budget: Budget, repetitions: int, seed: int, n: int = 300, p: int = 561) -> Panel:
-    """Independent N(0, 1) features, the response a coin: every feature is one more witness against a member."""
+    """Independent N(0, 1) features, the response a coin:
+    every feature is one more witness against a member."""
     task = _task([f"x{j}" for j in range(p)], n, 4.0, math.sqrt(p), budget, keep=5)
 
-    def repetition(rng: np.random.Generator, noise_seed: int) -> tuple[Scores, NDArray[np.bool_]]:
-        X, y = rng.standard_normal((2 * n, p)), rng.integers(0, 2, 2 * n)
+    def repetition(rng: np.random.Generator, noise_seed: int) -> tuple[Scores, Flags]:
+        X = rng.standard_normal((2 * n, p))
+        y = rng.integers(0, 2, 2 * n)
         members = _split(2 * n, rng)
         sent = through_agent(task, source_of(noise_seed))(X[members], [str(h) for h in y[members]])
         scores = {

@@ -1,7 +1,8 @@
 """The tracing attack: was this record among those that a device has learned from?
 
-The paper's attack takes the inner product of the record with the published direction. The sharper one here looks at
-everything that was sent: each number is weighed by its noise, and what any other record would have done is subtracted.
+The paper's attack takes the inner product of the record with the published direction. The sharper
+one here looks at everything that was sent: each number is weighed by its noise, and what any other
+record would have done is subtracted.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Flags, Integers, Matrix
 from fsir.estimate.totals import Totals
 from fsir.privacy import plan
 from fsir.privacy.quantiser import Quantiser
@@ -19,22 +20,18 @@ from fsir.task.task import Task
 from fsir.wire.messages import Report
 from sim_devices.audit.shipped.canary import reports_of, stage_named
 
-Rows = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Labels = NDArray[np.int64]
 
-
-def along_direction(X: Rows, signs: Vector, direction: Vector, guess: Vector) -> Vector:
+def along_direction(X: Matrix, signs: Matrix, direction: Matrix, guess: Matrix) -> Matrix:
     """The attack of the paper's introduction: `<x s - guess, direction>`, s = 1 or -1 by class."""
     return np.asarray((X * signs[:, None] - guess) @ direction)
 
 
-def direction(X: Rows, signs: Vector) -> Vector:
+def direction(X: Matrix, signs: Matrix) -> Matrix:
     """The discriminant direction of whitened records: the mean of `x s`."""
     return np.asarray((X * signs[:, None]).mean(axis=0))
 
 
-def sent_direction(task: Task, messages: Sequence[bytes]) -> Vector:
+def sent_direction(task: Task, messages: Sequence[bytes]) -> Matrix:
     """The same from what an agent has sent: the difference of the two noisy slice sums, over n."""
     report = reports_of(messages)[-1]
     totals = Totals(stage_named(task, report.stage))
@@ -43,23 +40,24 @@ def sent_direction(task: Task, messages: Sequence[bytes]) -> Vector:
     return np.asarray((G[:, 1] - G[:, 0]) / totals.n)
 
 
-def against_means(X: Rows, slices: Labels, members: NDArray[np.bool_], H: int) -> Vector:
-    """Scores against exact slice means: `<x - c, sum of (x_i - c) over the members of its slice>`, c the mean of all
-    candidates of the slice, which the attacker is assumed to know."""
-    found = np.zeros(len(X))
+def against_means(X: Matrix, slices: Integers, members: Flags, H: int) -> Matrix:
+    """Scores against exact slice means: `<x - c, sum of (x_i - c) over the members of its slice>`,
+    c the mean of all candidates of the slice, which the attacker is assumed to know."""
+    scores = np.zeros(len(X))
     for h in range(H):
         rows = slices == h
         if rows.any():
             away = X[rows] - X[rows].mean(axis=0)
-            found[rows] = away @ away[members[rows]].sum(axis=0)
-    return found
+            scores[rows] = away @ away[members[rows]].sum(axis=0)
+    return scores
 
 
-def against_reports(task: Task, messages: Sequence[bytes], X: Rows, slices: Labels) -> Vector:
+def against_reports(task: Task, messages: Sequence[bytes], X: Matrix, slices: Integers) -> Matrix:
     """Scores against everything that was sent, by a matched filter.
 
-    A record adds `f(x)` to the exact sums. The score is `<f(x), (sent - n mean f) / sd^2>`, with the mean over all
-    candidates: up to a constant the log-likelihood ratio, for Gaussian noise far above what one record adds.
+    A record adds `f(x)` to the exact sums. The score is `<f(x), (sent - n mean f) / sd^2>`, with
+    the mean over all candidates: up to a constant the log-likelihood ratio, for Gaussian noise far
+    above what one record adds.
     """
     total = np.zeros(len(X))
     for report in reports_of(messages):
@@ -72,8 +70,9 @@ def against_reports(task: Task, messages: Sequence[bytes], X: Rows, slices: Labe
     return total
 
 
-def _matched(stage: plan.Stage, totals: Totals, K: Rows, slices: Labels) -> Vector:
-    n, code = totals.n, totals.code()[slices]  # records x columns
+def _matched(stage: plan.Stage, totals: Totals, K: Matrix, slices: Integers) -> Matrix:
+    n = totals.n
+    code = totals.code()[slices]  # records x columns
     sums = (totals.sums() - n * K.T @ code / len(K)) / stage.sums.sd**2
     score = np.einsum("ij,jk,ik->i", K, sums, code)
     if stage.counts.size:

@@ -22,7 +22,14 @@ def check(
     claim = Claim.about(pair, epsilon, delta)
     law = MECHANISMS[mechanism]
     bound = bound_of(law(pair.first, claim), law(pair.second, claim), epsilon, delta, samples, seed)
-    return Finding(mechanism, pair.name, epsilon, delta, bound, pair.why)
+    return Finding(
+        mechanism=mechanism,
+        pair=pair.name,
+        epsilon=epsilon,
+        delta=delta,
+        bound=bound,
+        note=pair.why,
+    )
 
 
 def bound_of(
@@ -30,13 +37,12 @@ def bound_of(
 ) -> Bound:
     """Closed form, and where that is not the whole truth also Monte Carlo."""
     closed = exact.bound(first, second, epsilon, delta)
-    if (
-        not (isinstance(first, Gaussian) and isinstance(second, Gaussian))
-        or same_noise(first, second)
-        or not samples
-    ):
+    if not isinstance(first, Gaussian) or not isinstance(second, Gaussian):
         return closed
+    if same_noise(first, second) or not samples:
+        return closed
+    rng = np.random.default_rng(seed)
     return best(
         closed,
-        montecarlo.bound(first, second, epsilon, delta, samples, np.random.default_rng(seed)),
+        montecarlo.bound(first, second, epsilon, delta, samples, rng),
     )

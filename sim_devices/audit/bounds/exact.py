@@ -1,8 +1,9 @@
 """Bounds in closed form: no sampling, no confidence.
 
-Equal noise, different means: the privacy curve of a shifted Gaussian is known, and the bound is the truth. Different
-noise: events about one direction `u`, `sum_h (u . (Y_h - m_h))^2 > t`, have chi-square probabilities under both laws;
-whatever probability an event has, `epsilon >= log((P - delta) / Q)`.
+Equal noise, different means: the privacy curve of a shifted Gaussian is known, and the bound is the
+truth. Different noise: events about one direction `u`, `sum_h (u . (Y_h - m_h))^2 > t`, have
+chi-square probabilities under both laws; whatever probability an event has, `epsilon >= log((P -
+delta) / Q)`.
 """
 
 from __future__ import annotations
@@ -10,15 +11,14 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import gammaln, log_ndtr, logsumexp
 from scipy.stats import chi2, ncx2
 
+from fsir.arrays import Matrix
 from fsir.privacy import accounting
 from sim_devices.audit.bounds.laws import Certain, Gaussian, Law, same_noise
 from sim_devices.audit.finding import Bound, best
 
-Vector = NDArray[np.float64]
 NOTHING = Bound(0.0, 0.0, 1.0, "exact")
 
 
@@ -41,36 +41,31 @@ def distance(first: Gaussian, second: Gaussian) -> float:
 def _of_certain(first: Law, second: Law) -> Bound:
     if first == second:
         return NOTHING
-    return Bound(
-        math.inf, 1.0, 1.0, "exact: the two data sets publish different values with certainty"
-    )
+    method = "exact: the two data sets publish different values with certainty"
+    return Bound(math.inf, 1.0, 1.0, method)
 
 
 def _of_shift(mu: float, epsilon: float, delta: float) -> Bound:
-    true_delta = accounting.delta_of(mu, epsilon)
-    return Bound(
-        accounting.epsilon_of(mu, delta),
-        true_delta,
-        1.0,
-        f"exact curve of a Gaussian shifted by {mu:.6g} sd",
-    )
+    method = f"exact curve of a Gaussian shifted by {mu:.6g} sd"
+    return Bound(accounting.epsilon_of(mu, delta), accounting.delta_of(mu, epsilon), 1.0, method)
 
 
 def _of_events(P: Gaussian, Q: Gaussian, epsilon: float, delta: float) -> Bound:
     """The best event about one axis of either noise, over one column or all of them."""
     columns = P.mean.shape[1]
-    found = NOTHING
+    sharpest = NOTHING
     for u in np.hstack([P.directions(), Q.directions()]).T:
-        v_P, v_Q = P.variance_along(u), Q.variance_along(u)
-        if (
-            v_P <= v_Q
-        ):  # its tail is the lighter one; the other order of the two laws has this direction
+        v_P = P.variance_along(u)
+        v_Q = Q.variance_along(u)
+        # A lighter tail tells nothing; the other order of the two laws has this direction.
+        if v_P <= v_Q:
             continue
         offsets = (u @ (P.mean - Q.mean)) ** 2 / v_P
         for chosen in [columns] if columns == 1 else [columns, 1]:
             shift = float(offsets.sum() if chosen == columns else offsets.max())
-            found = best(found, _tail_event(chosen, v_P, v_Q, shift, epsilon, delta))
-    return found
+            event = _tail_event(chosen, v_P, v_Q, shift, epsilon, delta)
+            sharpest = best(sharpest, event)
+    return sharpest
 
 
 def _tail_event(
@@ -87,18 +82,16 @@ def _tail_event(
     deltas = p - np.exp(np.minimum(epsilon + log_q, 0.0))
     if not epsilons.size:
         return NOTHING
-    return Bound(
-        float(epsilons.max()),
-        max(0.0, float(deltas.max())),
-        1.0,
-        f"exact: a chi-square event in {degrees} df",
-    )
+    method = f"exact: a chi-square event in {degrees} df"
+    return Bound(float(epsilons.max()), max(0.0, float(deltas.max())), 1.0, method)
 
 
-def log_chi_square_tail(degrees: int, x: Vector) -> Vector:
-    """`log P(chi^2 > x)` without underflow, from the finite sum for the regularised upper gamma function.
+def log_chi_square_tail(degrees: int, x: Matrix) -> Matrix:
+    """`log P(chi^2 > x)` without underflow,
+    from the finite sum for the regularised upper gamma function.
 
-    `Q(a + 1, y) = Q(a, y) + y^a e^-y / Gamma(a + 1)`, from `Q(1, y) = e^-y` or `Q(1/2, y) = 2 Phi(-sqrt(2y))`.
+    `Q(a + 1, y) = Q(a, y) + y^a e^-y / Gamma(a + 1)`, from `Q(1, y) = e^-y` or `Q(1/2, y) = 2
+    Phi(-sqrt(2y))`.
     """
     y = np.asarray(x, dtype=np.float64) / 2.0
     a = 1.0 if degrees % 2 == 0 else 0.5

@@ -6,21 +6,20 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-Matrix = NDArray[np.float64]
-Vector = NDArray[np.float64]
+from fsir.arrays import Matrix
 
 
 @dataclass(frozen=True, eq=False)
 class Gaussian:
-    """Independent columns, each with covariance `basis diag(variances) basis^T`; no basis: the coordinate axes."""
+    """Independent columns, each with covariance `basis diag(variances) basis^T`;
+    no basis: the coordinate axes."""
 
     mean: Matrix  # k x columns
-    variances: Vector  # k
+    variances: Matrix  # k
     basis: Matrix | None = None  # k x k, orthonormal
 
-    def variance_along(self, direction: Vector) -> float:
+    def variance_along(self, direction: Matrix) -> float:
         """The variance of one column along a unit vector."""
         along = direction if self.basis is None else self.basis.T @ direction
         return float(self.variances @ along**2)
@@ -29,12 +28,13 @@ class Gaussian:
         """The axes of the noise, one per column."""
         return np.eye(len(self.variances)) if self.basis is None else self.basis
 
-    def log_density(self, Y: Matrix) -> Vector:
-        """Of samples (count, columns, k), up to the constant that every Gaussian of this size shares."""
+    def log_density(self, Y: Matrix) -> Matrix:
+        """Of samples (count, columns, k), up to the constant that
+        every Gaussian of this size shares."""
         away = Y - self.mean.T
         along = away if self.basis is None else away @ self.basis
         quadratic = (along * along).sum(axis=1) @ (1.0 / self.variances)
-        value: Vector = -0.5 * (quadratic + self.mean.shape[1] * np.log(self.variances).sum())
+        value: Matrix = -0.5 * (quadratic + self.mean.shape[1] * np.log(self.variances).sum())
         return value
 
     def sample(self, count: int, rng: np.random.Generator) -> Matrix:
@@ -44,8 +44,11 @@ class Gaussian:
         return drawn
 
     def loss(self, other: Gaussian) -> tuple[float, float]:
-        """Mean (Kullback and Leibler's divergence) and standard deviation of `log p/q` under this law."""
-        mine, its, columns = self.directions(), other.directions(), self.mean.shape[1]
+        """Mean (Kullback and Leibler's divergence) and standard
+        deviation of `log p/q` under this law."""
+        mine = self.directions()
+        its = other.directions()
+        columns = self.mean.shape[1]
         # This law in the axes of the other one, in units of its noise.
         root = (its.T @ mine) * np.sqrt(self.variances) / np.sqrt(other.variances)[:, None]
         shift = its.T @ (self.mean - other.mean) / np.sqrt(other.variances)[:, None]

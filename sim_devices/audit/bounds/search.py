@@ -1,7 +1,9 @@
-"""The worst neighbour of given data: records on the clip, in every slice, in the directions that matter.
+"""The worst neighbour of given data:
+records on the clip, in every slice, in the directions that matter.
 
-The law of each neighbour is known exactly, so that trying one costs a pass over the data. First many replacements at a
-few places, then the best replacements at many places; the few that move the law most get the full treatment.
+The law of each neighbour is known exactly, so that trying one costs a pass over the data. First
+many replacements at a few places, then the best replacements at many places; the few that move the
+law most get the full treatment.
 """
 
 from __future__ import annotations
@@ -11,15 +13,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fsir.arrays import Matrix
 from sim_devices.audit.bounds import exact
 from sim_devices.audit.bounds.check import bound_of
 from sim_devices.audit.bounds.laws import Certain, Law, same_noise
 from sim_devices.audit.finding import Bound
-from sim_devices.audit.pairs import Matrix, Records
+from sim_devices.audit.pairs import Records
 
 FINALISTS = 3
 SEARCH_SAMPLES = 400_000
-_PLACES, _MORE_PLACES = 4, 150  # beside one of each slice
+_PLACES = 4
+_MORE_PLACES = 150  # beside one of each slice
 _FAR = 3.0  # standard deviations
 
 
@@ -33,7 +37,8 @@ class Setting:
     unit: int = 1  # consecutive records that are replaced together
 
     def on_clip(self, x: Matrix) -> Matrix:
-        """The record in this direction that reaches the clip; a zero has no direction and gets a corner."""
+        """The record in this direction that reaches the clip;
+        a zero has no direction and gets a corner."""
         x = x if np.any(x) else np.ones_like(x)
         scaled: Matrix = np.clip(x * (self.norm / np.linalg.norm(x)), -self.truncate, self.truncate)
         return scaled
@@ -41,7 +46,8 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Replacement:
-    """What a record becomes: `own` times its own direction plus a fixed one, on the clip unless `kept` as it is."""
+    """What a record becomes: `own` times its own direction plus a fixed one,
+    on the clip unless `kept` as it is."""
 
     slice_: int
     fixed: Matrix | None = None
@@ -93,7 +99,8 @@ def search(
 
 
 def moved(first: Law, second: Law) -> float:
-    """How far apart two laws are, to rank neighbours: about the privacy loss that one draw in a thousand exceeds."""
+    """How far apart two laws are, to rank neighbours:
+    about the privacy loss that one draw in a thousand exceeds."""
     if isinstance(first, Certain) or isinstance(second, Certain):
         return float(first != second)
     if same_noise(first, second):
@@ -105,27 +112,32 @@ def moved(first: Law, second: Law) -> float:
 
 def neighbour(records: Records, place: int, replacement: Replacement, setting: Setting) -> Records:
     """The data with one unit of records replaced."""
-    X, slices = records.X.copy(), records.slices.copy()
+    X = records.X.copy()
+    slices = records.slices.copy()
     for index in range(place, place + setting.unit):
-        X[index], slices[index] = replacement.of(X[index], setting), replacement.slice_
+        X[index] = replacement.of(X[index], setting)
+        slices[index] = replacement.slice_
     return Records(X, slices)
 
 
 def replacements(records: Records, setting: Setting, rng: np.random.Generator) -> list[Replacement]:
-    """Another label, the opposite, the same and longer; singular vectors of the slice means, corners; in each slice."""
+    """Another label, the opposite, the same and longer;
+    singular vectors of the slice means, corners; in each slice."""
     M = np.stack(
         [records.X[records.slices == h].sum(axis=0) for h in range(setting.slices)], axis=1
     )
     W = np.linalg.svd(M, full_matrices=False)[0][:, :3].T
     corners = [np.sign(w) + (w == 0) for w in W]
-    chance = list(rng.choice([-1.0, 1.0], (2, M.shape[0])))
-    found = []
+    random_corners = list(rng.choice([-1.0, 1.0], (2, M.shape[0])))
+    tried = []
     for h in range(setting.slices):
-        found += [Replacement(h, kept=True), Replacement(h, own=-1.0), Replacement(h, own=1.0)]
-        found += [
-            Replacement(h, fixed=sign * v) for v in [*W, *corners, *chance] for sign in (1.0, -1.0)
+        tried += [Replacement(h, kept=True), Replacement(h, own=-1.0), Replacement(h, own=1.0)]
+        tried += [
+            Replacement(h, fixed=sign * v)
+            for v in [*W, *corners, *random_corners]
+            for sign in (1.0, -1.0)
         ]
-    return found
+    return tried
 
 
 def _places(records: Records, setting: Setting, count: int, rng: np.random.Generator) -> list[int]:
@@ -134,5 +146,5 @@ def _places(records: Records, setting: Setting, count: int, rng: np.random.Gener
     norms = np.linalg.norm(np.clip(records.X[:last], -setting.truncate, setting.truncate), axis=1)
     longest = np.argsort(-norms, kind="stable")[: count // 2].tolist()
     one_of_each = np.unique(records.slices[:last], return_index=True)[1].tolist()
-    chance = rng.choice(last, min(last, count - count // 2), replace=False).tolist()
-    return sorted({*longest, *one_of_each, *chance})
+    drawn = rng.choice(last, min(last, count - count // 2), replace=False).tolist()
+    return sorted({*longest, *one_of_each, *drawn})

@@ -1,6 +1,8 @@
-"""The shipped path: from the records of a device to the bytes that it publishes, through the real agent.
+"""The shipped path: from the records of a device to the bytes that it publishes,
+through the real agent.
 
-Beside it stand agents with one thing broken each. They exist so that the audit can show that it would find out.
+Beside it stand agents with one thing broken each. They exist so that the audit can show that it
+would find out.
 """
 
 from __future__ import annotations
@@ -10,23 +12,21 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from edge_agent.agent import Agent
 from edge_agent.consent.policy import Policy
 from edge_agent.state.state import State
+from fsir.arrays import Matrix
 from fsir.privacy.noise import Noise, SeededNoise, SystemNoise
 from fsir.task.task import Task
 from fsir.wire.messages import Active, encode, topic
 from sim_devices.audit.pairs import AuditError
 
-Rows = NDArray[np.float64]
-Path = Callable[
-    [Rows, Sequence[Any]], list[bytes]
-]  # records and responses -> published bytes, in order
+# Records and responses -> published bytes, in order.
+Path = Callable[[Matrix, Sequence[Any]], list[bytes]]
 Source = Callable[[], Noise]  # the noise of one more device
 DEVICE = "canary"
-_RETRIES = (0.0, 20.0, 2000.0, 4000.0)  # moments at which an agent without a receipt is asked again
+_RETRY_TIMES = (0.0, 20.0, 2000.0, 4000.0)  # when an agent without a receipt is asked again
 
 
 def source_of(seed: int | None) -> Source:
@@ -38,17 +38,20 @@ def source_of(seed: int | None) -> Source:
 
 
 def through_agent(task: Task, source: Source = SystemNoise, replay: bool = False) -> Path:
-    """What an agent publishes for this task: each different message once. `replay` feeds it its records again."""
+    """What an agent publishes for this task: each different message once.
+    `replay` feeds it its records again."""
     policy = Policy(
         epsilon=task.privacy.epsilon, delta=task.privacy.delta, unproven=(task.privacy.mechanism,)
     )
     contract = task.encode()
-    # The audit asks what the bytes tell, so every agent gets the same active set, as a hostile server might send it.
+    # The audit asks what the bytes tell, so every agent gets the same active set, as a hostile
+    # server might send it.
     limit = 0 if task.screening is None else task.screening.limit
     active = encode(Active(task.digest, task.features.names[:limit], 1)) if limit else b""
 
-    def publish(X: Rows, y: Sequence[Any]) -> list[bytes]:
-        noise, labels = source(), np.asarray(y)
+    def publish(X: Matrix, y: Sequence[Any]) -> list[bytes]:
+        noise = source()
+        labels = np.asarray(y)
         simulated = not noise.cryptographic
         state = State(None, DEVICE, simulated=simulated)
         try:
@@ -76,10 +79,10 @@ def through_agent(task: Task, source: Source = SystemNoise, replay: bool = False
 
 
 def _sent(agent: Agent) -> list[bytes]:
-    return [message.payload for now in _RETRIES for message in agent.outgoing(now)]
+    return [message.payload for now in _RETRY_TIMES for message in agent.outgoing(now)]
 
 
-# --- Broken on purpose. ---------------------------------------------------------------------------------------------
+# --- Broken on purpose. ---------------------------------------------------------------------------
 
 
 class HalvedNoise(Noise):
@@ -87,7 +90,8 @@ class HalvedNoise(Noise):
 
     def __init__(self, noise: Noise) -> None:
         self._noise = noise
-        self.cryptographic = noise.cryptographic  # type: ignore[misc]  # it is as good as what it halves
+        # It is as good as what it halves.
+        self.cryptographic = noise.cryptographic  # type: ignore[misc]
 
     def for_stage(self, name: str) -> HalvedNoise:
         """Half of the noise of that stage."""
@@ -96,7 +100,7 @@ class HalvedNoise(Noise):
     def _bytes(self, count: int) -> bytes:
         return self._noise._bytes(count)
 
-    def normals(self, count: int) -> NDArray[np.float64]:
+    def normals(self, count: int) -> Matrix:
         """Normals of standard deviation 1/2."""
         return 0.5 * super().normals(count)
 
@@ -126,7 +130,8 @@ def renoised(task: Task, source: Source = SystemNoise, times: int = 2) -> Path:
 
 
 def unweighted(task: Task, source: Source = SystemNoise) -> Path:
-    """An agent that takes the same records for fresh ones: both stages spend the whole budget on them."""
+    """An agent that takes the same records for fresh ones:
+    both stages spend the whole budget on them."""
     return through_agent(task, source, replay=True)
 
 

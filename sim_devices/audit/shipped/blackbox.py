@@ -1,12 +1,14 @@
-"""The audit of a black box: from published bytes alone, how well can two neighbouring streams be told apart?
+"""The audit of a black box: from published bytes alone,
+how well can two neighbouring streams be told apart?
 
-The score is along the difference that the public formulas predict, or, if some runs that are set apart show that it is
-better, along Fisher's direction, which finds noise that was shared between reports. The other runs test it. Two bounds
-come out of the rates of right and wrong answers, both from Clopper and Pearson's limits:
+The score is along the difference that the public formulas predict, or, if some runs that are set
+apart show that it is better, along Fisher's direction, which finds noise that was shared between
+reports. The other runs test it. Two bounds come out of the rates of right and wrong answers, both
+from Clopper and Pearson's limits:
 
 - `epsilon >= log((P - delta) / Q)`: nothing is assumed;
-- `mu >= Phi^-1(P) - Phi^-1(Q)`: refutes the curve that theorem 1 claims, of which (epsilon, delta) is one point. With
-  a few thousand runs it sees far more at a small delta.
+- `mu >= Phi^-1(P) - Phi^-1(Q)`: refutes the curve that theorem 1 claims, of which (epsilon, delta)
+  is one point. With a few thousand runs it sees far more at a small delta.
 """
 
 from __future__ import annotations
@@ -14,21 +16,18 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import ndtri
 
+from fsir.arrays import Matrix
 from fsir.privacy import accounting, plan
 from fsir.task.task import Task
 from sim_devices.audit.finding import CONFIDENCE, Bound, at_least, at_most, best
 from sim_devices.audit.shipped.agent import Path
 from sim_devices.audit.shipped.canary import Streams, canary, predicted, vector
 
-Rows = NDArray[np.float64]
-Vector = NDArray[np.float64]
 TRAINING = 0.2  # share of the runs that teach the score
-_RISK = (
-    1.0 - CONFIDENCE
-) / 6  # three bounds of two probabilities each share the risk of being wrong
+# Three bounds of two probabilities each share the risk of being wrong.
+_RISK = (1.0 - CONFIDENCE) / 6
 
 
 def audit(path: Path, task: Task, runs: int, streams: Streams | None = None) -> Bound:
@@ -49,23 +48,26 @@ def audit(path: Path, task: Task, runs: int, streams: Streams | None = None) -> 
     )
 
 
-def _learn(first: Rows, second: Rows, expected: Vector) -> Vector:
-    """The expected direction, unless Fisher's separates clearly better the runs that it was not learned from."""
+def _learn(first: Matrix, second: Matrix, expected: Matrix) -> Matrix:
+    """The expected direction, unless Fisher's separates clearly better
+    the runs that it was not learned from."""
     half = len(first) // 2
     shift = first[:half].mean(axis=0) - second[:half].mean(axis=0)
     spread = 0.5 * (np.cov(first[:half].T) + np.cov(second[:half].T)) + 1e-6 * np.eye(len(shift))
     fisher = np.asarray(np.linalg.solve(spread, shift))
 
-    def separation(direction: Vector) -> float:
-        a, b = first[half:] @ direction, second[half:] @ direction
+    def separation(direction: Matrix) -> float:
+        a = first[half:] @ direction
+        b = second[half:] @ direction
         return float((a.mean() - b.mean()) / math.sqrt(0.5 * (a.var() + b.var()) + 1e-300))
 
     return fisher if separation(fisher) > 1.3 * separation(expected) else expected
 
 
-def _free(taught: tuple[Vector, Vector], tested: tuple[Vector, Vector], task: Task) -> Bound:
+def _free(taught: tuple[Matrix, Matrix], tested: tuple[Matrix, Matrix], task: Task) -> Bound:
     """No assumption: the threshold from the runs that taught, the rates from the others."""
-    odds, delta = math.exp(task.privacy.epsilon), task.privacy.delta
+    odds = math.exp(task.privacy.epsilon)
+    delta = task.privacy.delta
     grid = np.quantile(np.concatenate(taught), np.linspace(0.02, 0.98, 97))
     cut = max(
         grid, key=lambda value: (taught[0] > value).mean() - odds * (taught[1] > value).mean()
@@ -77,7 +79,7 @@ def _free(taught: tuple[Vector, Vector], tested: tuple[Vector, Vector], task: Ta
     )
 
 
-def _curve(taught: tuple[Vector, Vector], tested: tuple[Vector, Vector], task: Task) -> Bound:
+def _curve(taught: tuple[Matrix, Matrix], tested: tuple[Matrix, Matrix], task: Task) -> Bound:
     """The claimed Gaussian curve: the middle between the two streams tells most about its `mu`."""
     p, q = _rates(tested, 0.5 * (float(taught[0].mean()) + float(taught[1].mean())))
     mu = max(0.0, float(ndtri(p) - ndtri(q)))
@@ -88,7 +90,8 @@ def _curve(taught: tuple[Vector, Vector], tested: tuple[Vector, Vector], task: T
     return Bound(epsilon, accounting.delta_of(mu, task.privacy.epsilon), CONFIDENCE, method)
 
 
-def _rates(tested: tuple[Vector, Vector], cut: float) -> tuple[float, float]:
-    """How often the first stream is recognised, at least, and the second one taken for it, at most."""
+def _rates(tested: tuple[Matrix, Matrix], cut: float) -> tuple[float, float]:
+    """How often the first stream is recognised, at least,
+    and the second one taken for it, at most."""
     hits, errors = (int((values > cut).sum()) for values in tested)
     return at_least(hits, len(tested[0]), 1.0 - _RISK), at_most(errors, len(tested[1]), 1.0 - _RISK)

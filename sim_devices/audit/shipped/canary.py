@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Matrix
 from fsir.privacy import plan
 from fsir.privacy.moments import Moments
 from fsir.privacy.release import release
@@ -18,9 +18,7 @@ from fsir.wire.decode import decode
 from fsir.wire.messages import Report
 from sim_devices.audit.mechanisms import Tap
 
-Rows = NDArray[np.float64]
-Vector = NDArray[np.float64]
-Stream = tuple[Rows, Sequence[Any]]  # records and responses
+Stream = tuple[Matrix, Sequence[Any]]  # records and responses
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,52 +30,54 @@ class Streams:
 
 
 def canary(task: Task, n: int) -> Streams:
-    """n records at the centre; one unit of them on the clip, or on the clip elsewhere and in another slice.
+    """n records at the centre; one unit of them on the clip,
+    or on the clip elsewhere and in another slice.
 
-    The two are orthogonal (for an even number of features) and as long as the clip allows: with the counts this is
-    all that theorem 1 allows.
+    The two are orthogonal (for an even number of features) and as long as the clip allows: with the
+    counts this is all that theorem 1 allows.
     """
-    p, unit = task.p, task.privacy.unit_records
-    centre, scale = np.array(task.features.centre), np.array(task.features.scale)
+    p = task.p
+    unit = task.privacy.unit_records
+    centre = np.array(task.features.centre)
+    scale = np.array(task.features.scale)
     reach = min(task.clip.truncate, task.clip.norm / math.sqrt(p))
     labels: list[Any] = list(task.response.classes)
     if not labels:
-        labels = [
-            *task.response.cuts,
-            task.response.cuts[-1] + 1.0,
-        ]  # one response of each interval
+        # One response of each interval.
+        labels = [*task.response.cuts, task.response.cuts[-1] + 1.0]
     streams: list[Stream] = []
-    for corner, label in zip(
-        (np.ones(p), np.where(np.arange(p) % 2, -1.0, 1.0)), labels[:2], strict=True
-    ):
-        X, y = np.tile(centre, (n, 1)), [labels[k % len(labels)] for k in range(n)]
-        X[:unit], y[:unit] = centre + scale * reach * corner, [label] * unit
+    corners = (np.ones(p), np.where(np.arange(p) % 2, -1.0, 1.0))
+    for corner, label in zip(corners, labels[:2], strict=True):
+        X = np.tile(centre, (n, 1))
+        y = [labels[k % len(labels)] for k in range(n)]
+        X[:unit] = centre + scale * reach * corner
+        y[:unit] = [label] * unit
         streams.append((X, y))
     return Streams(*streams)
 
 
 def reports_of(messages: Sequence[bytes]) -> list[Report]:
     """The reports among published messages."""
-    return [report for raw in messages if isinstance(report := decode(raw, Report), Report)]
+    return [decode(raw, Report) for raw in messages]
 
 
-def vector(task: Task, messages: Sequence[bytes]) -> Vector:
+def vector(task: Task, messages: Sequence[bytes]) -> Matrix:
     """All numbers in the reports, in standard deviations of the noise that each should have."""
-    parts: list[Vector] = []
+    parts: list[Matrix] = []
     for report in reports_of(messages):
         if report.votes is not None:
             parts.append(report.votes.astype(np.float64).reshape(-1))
             continue
-        for block, values in zip(
-            stage_named(task, report.stage).blocks, report.blocks, strict=True
-        ):
+        blocks = stage_named(task, report.stage).blocks
+        for block, values in zip(blocks, report.blocks, strict=True):
             parts.append(values.astype(np.float64) * (block.worth / block.sd))
     return np.concatenate(parts)
 
 
-def predicted(task: Task, messages: Sequence[bytes], streams: Streams) -> Vector:
-    """By how much the numbers of such messages should differ between the streams, in the same units."""
-    parts: list[Vector] = []
+def predicted(task: Task, messages: Sequence[bytes], streams: Streams) -> Matrix:
+    """By how much the numbers of such messages should differ
+    between the streams, in the same units."""
+    parts: list[Matrix] = []
     for report in reports_of(messages):
         stage = stage_named(task, report.stage)
         if report.votes is not None:
@@ -94,7 +94,8 @@ def predicted(task: Task, messages: Sequence[bytes], streams: Streams) -> Vector
 
 
 def stage_named(task: Task, name: str) -> plan.Stage:
-    """The stage of a report; the final one is about the features that `shipped` makes the active set."""
+    """The stage of a report; the final one is about the features
+    that `shipped` makes the active set."""
     first = plan.first_stage(task)
     if first.name == name or task.screening is None:
         return first

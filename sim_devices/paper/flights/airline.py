@@ -1,10 +1,11 @@
 """Arrival delays of eleven carriers: how far private directions are from the one without privacy.
 
-Three designs. `paper`: its seven variables with a public centre and scale, and the clip of the tables. `uncorrelated`:
-features from the flights of the five carriers that take no part, and the same clip. `rehearsed`: the clip from those
-flights, too (see `rehearsal`). The map to the paper's variables is linear, public and invertible, so all describe the
-same directions; but time in the air and distance are nearly collinear, and their difference, which matters, drowns in
-the noise on their covariance.
+Three designs. `paper`: its seven variables with a public centre and scale, and the clip of the
+tables. `uncorrelated`: features from the flights of the five carriers that take no part, and the
+same clip. `rehearsed`: the clip from those flights, too (see `rehearsal`). The map to the paper's
+variables is linear, public and invertible, so all describe the same directions; but time in the air
+and distance are nearly collinear, and their difference, which matters, drowns in the noise on their
+covariance.
 
 All angles are between directions in the paper's variables, standardised by the public scale.
 """
@@ -15,8 +16,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Matrix
 from fsir.contract import task_from_table
 from fsir.estimate.subspace import angles, estimate
 from fsir.estimate.totals import Totals
@@ -28,11 +29,10 @@ from fsir.task.task import Task
 from sim_devices.datasets import flights
 from sim_devices.datasets.population import DeviceStream, Population
 from sim_devices.paper import profiles
-from sim_devices.paper.clip import clip_norm
 from sim_devices.paper.flights import rehearsal
 from sim_devices.paper.flights.rehearsal import Design
+from sim_devices.paper.merged_release import clip_norm
 
-Array = NDArray[np.float64]
 MECHANISMS = ("gaussian", "iid", "vgm")
 DELTA = flights.FLIGHTS**-1.1
 SLICES = len(flights.CUTS) + 1
@@ -47,10 +47,9 @@ def paper_design(_population: Population, _epsilon: float) -> Design:
 
 def uncorrelated_design(population: Population, _epsilon: float) -> Design:
     """Features from the carriers that take no part."""
-    return Design(
-        *rehearsal.uncorrelated(standardised(population.unseen)[0]),
-        clip_norm(len(flights.FEATURES)),
-    )
+    X, _ = standardised(population.unseen)
+    A, centre = rehearsal.uncorrelated(X)
+    return Design(A, centre, clip_norm(len(flights.FEATURES)))
 
 
 def rehearsed_design(population: Population, epsilon: float) -> Design:
@@ -87,13 +86,13 @@ def flight_task(design: Design, epsilon: float) -> Task:
     )
 
 
-def standardised(streams: Sequence[DeviceStream]) -> tuple[Array, Array]:
+def standardised(streams: Sequence[DeviceStream]) -> tuple[Matrix, Matrix]:
     """All flights in the paper's variables by their public scale, and their delays."""
     X = np.vstack([stream.X for stream in streams])
     return (X - flights.CENTRE) / flights.SCALE, np.concatenate([stream.y for stream in streams])
 
 
-def without_privacy(population: Population) -> Array:
+def without_privacy(population: Population) -> Matrix:
     """The direction of all flights together: no clip, no noise."""
     X, y = standardised(population.devices)
     return rehearsal.exact_direction(X, np.searchsorted(flights.CUTS, y, side="left"), SLICES)
@@ -103,7 +102,8 @@ class Carriers:
     """The carriers' sums, accumulated once; every call releases them anew."""
 
     def __init__(self, population: Population, design: Design, epsilon: float) -> None:
-        self._design, self._epsilon = design, epsilon
+        self._design = design
+        self._epsilon = epsilon
         self._task = flight_task(design, epsilon)
         self._moments = []
         self._statistics = []
@@ -117,22 +117,31 @@ class Carriers:
                 profiles.client_statistics(features[None], y[None], 0, "stated", SLICES)
             )
 
-    def direction(self, mechanism: str, seed: int) -> Array:
+    def direction(self, mechanism: str, seed: int) -> Matrix:
         """One private direction, in the paper's standardised variables."""
         beta = self._gaussian(seed) if mechanism == "gaussian" else self._paper(mechanism, seed)
         return np.asarray(self._design.A.T @ beta)
 
-    def _gaussian(self, seed: int) -> Array:
-        """Through the product itself: reports, their sum, the estimate. All of it costs (epsilon, delta) once."""
+    def median_angle(self, target: Matrix, mechanism: str, seeds: Sequence[int]) -> float:
+        """Median over seeds of the angle to a direction, in degrees."""
+        drawn = (self.direction(mechanism, seed) for seed in seeds)
+        return float(np.median([angles(target, direction).max() for direction in drawn]))
+
+    def _gaussian(self, seed: int) -> Matrix:
+        """Through the product itself: reports, their sum, the estimate.
+        All of it costs (epsilon, delta) once."""
         totals = Totals(first_stage(self._task))
         for k, moments in enumerate(self._moments):
             totals.add(release(moments, SeededNoise(seed, "flights", str(k))))
         return estimate(self._task, totals).basis
 
-    def _paper(self, mechanism: str, seed: int) -> Array:
-        """The paper as stated: epsilon and delta for the slice means, and once more for the covariance."""
+    def _paper(self, mechanism: str, seed: int) -> Matrix:
+        """The paper as stated: epsilon and delta for the slice means,
+        and once more for the covariance."""
         rng = np.random.default_rng([seed, MECHANISMS.index(mechanism)])
-        M, Sigma, total = np.zeros(()), np.zeros(()), 0
+        M = np.zeros(())
+        Sigma = np.zeros(())
+        total = 0
         for one in self._statistics:
             budget = (self._epsilon, DELTA, rng)
             if mechanism == "iid":
@@ -150,21 +159,11 @@ def median_angles(
 ) -> Angles:
     """Median over seeds of the angle to the direction without privacy, by design and mechanism."""
     target = without_privacy(population)
-    found: Angles = {}
+    turned: Angles = {}
     for name, design in designs.items():
         carriers = Carriers(population, design, epsilon)
-        found[name] = {
-            mechanism: round(
-                float(
-                    np.median(
-                        [
-                            angles(target, carriers.direction(mechanism, seed)).max()
-                            for seed in seeds
-                        ]
-                    )
-                ),
-                2,
-            )
+        turned[name] = {
+            mechanism: round(carriers.median_angle(target, mechanism, seeds), 2)
             for mechanism in MECHANISMS
         }
-    return found
+    return turned

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import tomli_w
 
-from fsir.toml import to_toml
 from tests.aggregator.commands.lines import TASK, fails
 from tests.aggregator.federations import make_task
 
@@ -17,8 +17,8 @@ def test_errors_name_the_value_and_the_remedy(
     serve = ["serve", "--store", store, "--broker"]
     assert "does not exist" in fails(capsys, *serve, "mqtt://localhost", "--task", "none.toml")
     file = tmp_path / "t.toml"
-    file.write_text(to_toml(TASK.table()))
+    file.write_text(tomli_w.dumps(TASK.table()))
     assert "mqtt://HOST" in fails(capsys, *serve, "localhost:1883", "--task", str(file))
     changed = tmp_path / "changed.toml"
-    changed.write_text(to_toml(make_task(p=3, records=61).table()))
+    changed.write_text(tomli_w.dumps(make_task(p=3, records=61).table()))
     assert "give it epoch 2" in fails(capsys, *serve, "mqtt://localhost", "--task", str(changed))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import tomli_w
 
-from fsir.toml import to_toml
 from tests.aggregator.commands.lines import TASK, fails, run_json
 
 
@@ -14,13 +14,13 @@ def test_check_shows_that_more_devices_and_more_signal_help(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     file = tmp_path / "t.toml"
-    file.write_text(to_toml(TASK.table()))
+    file.write_text(tomli_w.dumps(TASK.table()))
     check = ["task", "check", str(file), "--devices", "10,1000", "--signal"]
     weak = run_json(capsys, *check, "0.1")
     strong = run_json(capsys, *check, "0.6")
     assert weak["expected_error"]["10"] > weak["expected_error"]["1000"]
     assert weak["expected_error"]["10"] > strong["expected_error"]["10"]
-    file.write_text(to_toml(TASK.table() | {"aggregation": "trimmed"}))
+    file.write_text(tomli_w.dumps(TASK.table() | {"aggregation": "trimmed"}))
     trimmed = run_json(capsys, *check, "0.1")
     ratio = trimmed["expected_error"]["1000"] / weak["expected_error"]["1000"]
     assert 1.02 < ratio < 1.25  # variance: 1.2
@@ -32,7 +32,7 @@ def test_errors_name_the_value_and_the_remedy(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     assert "does not exist" in fails(capsys, "task", "check", "none.toml")
-    (tmp_path / "t.toml").write_text(to_toml(TASK.table()))
+    (tmp_path / "t.toml").write_text(tomli_w.dumps(TASK.table()))
     check = ["task", "check", str(tmp_path / "t.toml")]
     assert "whole numbers of devices" in fails(capsys, *check, "--devices", "ten")
     assert "between 0 and 1" in fails(capsys, *check, "--signal", "2")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+import tomli_w
 
 from edge_agent.state.state import State
-from fsir.toml import to_toml
 from tests.edge_agent.world import DEVICE, data, receipt, simulated, subspace
 from tests.fsir.tasks import task
 
@@ -17,7 +17,7 @@ def files(tmp_path):
     """A task file and a policy file."""
 
     def write(of, policy=""):
-        (tmp_path / "task.toml").write_text(to_toml(of.table()))
+        (tmp_path / "task.toml").write_text(tomli_w.dumps(of.table()))
         (tmp_path / "agent.toml").write_text(policy)
         return ["--task", str(tmp_path / "task.toml"), "--policy", str(tmp_path / "agent.toml")]
 

@@ -305,7 +305,7 @@ def test_a_real_recording_gives_the_records_of_the_data_set(data_dir, tmp_path):
     columns = [np.concatenate(column) for column in zip(*parts, strict=True)]
     path = write_recording(tmp_path / "person.csv", *columns[:3], columns[3].tolist())
     records, _ = read(path, options=Options(acc_range=2.0, gyro_range=10.0))
-    person = hapt._stream(recordings, user, 0, Counter())
+    person = hapt.stream_of(recordings, user, 0, Counter())
     mine = [record for record in records if record.y in ACTIVITIES]
     assert len(mine) == len(person.y) > 250
     assert [record.y for record in mine] == person.y.tolist()

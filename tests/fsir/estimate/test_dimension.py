@@ -9,7 +9,8 @@ from fsir.estimate.directions import whitened
 from fsir.estimate.subspace import estimate
 from fsir.privacy.moments import Moments
 from fsir.privacy.plan import first_stage
-from sim_devices.paper.merged_release import ExactMoments, merged_release
+from sim_devices.paper.exact import ExactMoments
+from sim_devices.paper.merged_release import merged_release
 from tests.fsir.simulated import P, federations, model_task
 
 

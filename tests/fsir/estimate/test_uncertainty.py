@@ -10,7 +10,7 @@ from fsir.estimate.dimension import count_directions, noise_level
 from fsir.estimate.directions import whitened
 from fsir.estimate.subspace import estimate, projection_loss
 from fsir.privacy.plan import first_stage
-from sim_devices.paper.merged_release import ExactMoments
+from sim_devices.paper.exact import ExactMoments
 from tests.fsir.simulated import P, federations, model_task, true_directions
 
 SILENT = Levels(0.0, 0.0, 0.0, 0.0)

@@ -15,9 +15,10 @@ import pytest
 from sim_devices.datasets import DataError
 from sim_devices.datasets.fetch import FetchError, fetch_har
 from sim_devices.datasets.har import har
-from sim_devices.network.broker import _free_port
+from sim_devices.network.probe import free_port
 
-TRAIN_PEOPLE, TEST_PEOPLE = range(1, 22), range(22, 31)
+TRAIN_PEOPLE = range(1, 22)
+TEST_PEOPLE = range(22, 31)
 
 
 def fake_archive(train_windows: int = 7352) -> bytes:
@@ -116,5 +117,5 @@ def test_what_is_not_the_archive_leaves_nothing_behind(
 def test_offline_says_what_happened_and_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     with pytest.raises(FetchError, match=r"no connection .*refused.*--data"):
-        fetch_har(tmp_path, url=f"http://127.0.0.1:{_free_port()}/har.zip")
+        fetch_har(tmp_path, url=f"http://127.0.0.1:{free_port()}/har.zip")
     assert list(tmp_path.iterdir()) == []

@@ -42,8 +42,8 @@ def test_variables_are_what_they_are_called(population):
 
 
 def test_public_units_suit_the_data(population):
-    """Nothing was taken from the data, but the guesses must not be far off: each slice is used, each scale is right
-    within a factor of two."""
+    """Nothing was taken from the data, but the guesses must not be far off: each slice is used,
+    each scale is right within a factor of two."""
     X = np.vstack([stream.X for stream in population.devices])
     y = np.concatenate([stream.y for stream in population.devices])
     assert (np.bincount(np.searchsorted(CUTS, y), minlength=6) / len(y) > 0.08).all()

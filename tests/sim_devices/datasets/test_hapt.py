@@ -1,4 +1,5 @@
-"""Continuous recordings become one stream of records per person, and what is left out is counted."""
+"""Continuous recordings become one stream of records per person,
+and what is left out is counted."""
 
 from __future__ import annotations
 
@@ -36,8 +37,8 @@ def test_labels_come_from_the_samples_of_the_window(tmp_path):
     assert [stream.device for stream in population.unseen] == ["subject-02"]
     stream = population.devices[0]
     assert set(stream.y) == {"SITTING", "WALKING"}
-    # Of each of the two recordings: sitting is samples 500 to 1499, which hold the windows 8 to 21; walking is 1600 to
-    # 2999, with the windows 25 to 44.
+    # Of each of the two recordings: sitting is samples 500 to 1499, which hold the windows 8 to 21;
+    # walking is 1600 to 2999, with the windows 25 to 44.
     assert [(stream.y == "SITTING").sum(), (stream.y == "WALKING").sum()] == [2 * 14, 2 * 20]
     deviation = stream.X[:, FEATURE_NAMES.index("tBodyAcc-std()-X")]
     assert deviation[stream.y == "WALKING"].min() > deviation[stream.y == "SITTING"].max() + 0.5
@@ -81,7 +82,7 @@ def test_the_real_recordings(people, data_dir):
 @pytest.mark.parametrize("delta", [None, 1e-6])
 @pytest.mark.parametrize("volunteer", ["subject-01", "subject-16", "subject-30"])
 def test_three_levels_of_unseen_people_at_epsilon_1_whoever_volunteers(people, volunteer, delta):
-    setting = Setting(1.0, delta, unit_records=2, dimension=2)
+    setting = Setting(epsilon=1.0, delta=delta, unit_records=2, dimension=2)
     assert np.mean(_of_volunteer(with_levels(people), volunteer, scenarios.CHOSEN, setting)) >= 0.97
 
 
@@ -89,28 +90,32 @@ def test_three_levels_of_unseen_people_at_epsilon_1_whoever_volunteers(people, v
 @pytest.mark.data
 @pytest.mark.timeout(900)
 def test_every_volunteer(people):
-    """The table of docs/simulator.md: each of the 21 people once as the volunteer, three seeds of the noise."""
+    """The table of docs/simulator.md: each of the 21 people once as the volunteer,
+    three seeds of the noise."""
     for population, dimension in ((with_levels(people), 2), (people, None)):
         for chosen in (scenarios.CHOSEN, 0):
             for delta in (None, 1e-6):
-                setting = Setting(1.0, delta, unit_records=2, dimension=dimension)
-                found = np.array(
+                setting = Setting(epsilon=1.0, delta=delta, unit_records=2, dimension=dimension)
+                accuracies = np.array(
                     [
                         _of_volunteer(population, person.device, chosen, setting)
                         for person in people.devices
                     ]
                 )
                 print(
-                    f"{len(population.classes)} classes, {'chosen' if chosen else 'screened'}, delta {delta}: "
-                    f"mean {found.mean():.4f}, worst volunteer {found.mean(1).min():.4f}, worst run {found.min():.4f}"
+                    f"{len(population.classes)} classes, {'chosen' if chosen else 'screened'}, "
+                    f"delta {delta}: mean {accuracies.mean():.4f}, "
+                    f"worst volunteer {accuracies.mean(1).min():.4f}, "
+                    f"worst run {accuracies.min():.4f}"
                 )
                 if chosen and dimension:
-                    assert found.mean() >= 0.99
-                    assert found.min() >= 0.97
+                    assert accuracies.mean() >= 0.99
+                    assert accuracies.min() >= 0.97
 
 
 def _of_volunteer(population, volunteer, chosen, setting):
     scenario = scenarios.activities(population, volunteer, chosen)
     task = build(scenario.population, scenario.geometry, setting)
-    devices, unseen = scenario.population.devices, scenario.population.unseen
+    devices = scenario.population.devices
+    unseen = scenario.population.unseen
     return [accuracy(task, without_network(task, devices, seed), unseen) for seed in range(3)]

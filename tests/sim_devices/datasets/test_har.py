@@ -1,4 +1,5 @@
-"""UCI HAR: every form of the set gives the same population, and a damaged copy is refused with a reason."""
+"""UCI HAR: every form of the set gives the same population,
+and a damaged copy is refused with a reason."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ NAMES = (
 
 @pytest.fixture
 def layout(tmp_path: Path) -> Path:
-    """The official layout in small: people 1 and 3 for training, 2 for test, seven features, float32 values."""
+    """The official layout in small: people 1 and 3 for training, 2 for test,
+    seven features, float32 values."""
     rng = np.random.default_rng(5)
     root = tmp_path / "UCI HAR Dataset"
     people = {"train": [1] * 6 + [3] * 7, "test": [2] * 6}
@@ -107,7 +109,8 @@ def test_every_form_of_the_set_gives_the_same_bits(layout):
 
 
 def test_records_keep_their_order_and_their_labels(layout):
-    six, three = har(layout, levels=False), har(layout, levels=True)
+    six = har(layout, levels=False)
+    three = har(layout, levels=True)
     recorded = np.loadtxt(layout / "train" / "X_train.txt")
     assert np.array_equal(np.vstack([stream.X for stream in six.devices]), recorded)
     assert six.devices[1].y.tolist() == [ACTIVITIES[k] for k in (0, 1, 2, 3, 4, 5, 0)]
@@ -178,7 +181,8 @@ def test_a_wrong_place_is_named(tmp_path):
 
 def test_a_population_refuses_what_does_not_fit(layout):
     population = har(layout)
-    X, y = np.zeros((2, 3)), np.array(["a", "b"])
+    X = np.zeros((2, 3))
+    y = np.array(["a", "b"])
     for arguments, message in (
         (("a/b", X, y), "device name"),
         (("d", X[0], y), "n x p"),
@@ -199,7 +203,7 @@ def test_a_population_refuses_what_does_not_fit(layout):
         (("f", "g", "h"), ("a", "b"), (), "at least one device"),
     ):
         with pytest.raises(DataError, match=message):
-            Population("p", features, classes, devices, ())
+            Population(name="p", features=features, classes=classes, devices=devices, unseen=())
     with pytest.raises(DataError, match="six activities"):
         with_levels(population)
 
@@ -219,13 +223,8 @@ def test_shuffling_breaks_the_link_of_the_devices_only(layout):
 def test_the_real_set_is_what_its_authors_describe(data_dir):
     population = har(data_dir, levels=False)
     assert len(population.features) == len(set(population.features)) == 561
-    assert (
-        sum(
-            "bandsEnergy" in name and name.endswith(("-X", "-Y", "-Z"))
-            for name in population.features
-        )
-        == 126
-    )
+    bands = [name for name in population.features if "bandsEnergy" in name]
+    assert sum(name.endswith(("-X", "-Y", "-Z")) for name in bands) == 126
     assert (len(population.devices), len(population.unseen)) == (21, 9)
     assert sum(map(len, population.devices)) == 7352
     assert sum(map(len, population.unseen)) == 2947

@@ -57,7 +57,8 @@ def test_slices_between_the_public_cuts_are_equally_probable(model, setting, p):
 
 
 def test_the_random_beta_of_model_two_moves_a_slice_by_less_than_a_two_hundredth():
-    """The law depends on beta only through the variance of the index: take the extremes of many draws."""
+    """The law depends on beta only through the variance of the index:
+    take the extremes of many draws."""
     Sigma = 0.5 ** np.abs(np.subtract.outer(np.arange(10), np.arange(10)))
     rng = np.random.default_rng(2)
     betas = [true_basis("II", 10, "low", rng)[:, 0] for _ in range(2000)]
@@ -96,7 +97,8 @@ def test_features_have_the_covariance_of_the_model(model):
 
 
 def sir(X: np.ndarray, y: np.ndarray, cuts: tuple[float, ...], d: int) -> np.ndarray:
-    """Plain sliced inverse regression, here only to see that the models have the subspace that they claim."""
+    """Plain sliced inverse regression, here only to see that the
+    models have the subspace that they claim."""
     h = np.searchsorted(cuts, y)
     centred = X - X.mean(axis=0)
     M = np.array([centred[h == k].sum(axis=0) for k in range(len(cuts) + 1)]).T / len(X)
@@ -109,9 +111,9 @@ def test_the_subspace_can_be_found(model):
     rng = np.random.default_rng(6)
     beta = true_basis(model, 10, "low", rng)
     X, y = simulate(model, 200_000, 10, "low", rng, basis=beta)
-    found = sir(X, y, cut_points(model, 10, "low"), dimension(model))
+    basis = sir(X, y, cut_points(model, 10, "low"), dimension(model))
     truth = np.linalg.qr(beta)[0]
-    assert np.linalg.norm(found @ found.T - truth @ truth.T) < 0.15
+    assert np.linalg.norm(basis @ basis.T - truth @ truth.T) < 0.15
 
 
 @pytest.mark.parametrize("model", MODELS)

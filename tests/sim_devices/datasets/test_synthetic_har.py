@@ -1,4 +1,5 @@
-"""Invented people: the same for the same seed, different from each other, and neither trivial nor hopeless."""
+"""Invented people: the same for the same seed, different from each other,
+and neither trivial nor hopeless."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from edge_agent.signal.features import FEATURE_NAMES
 from sim_devices.datasets.population import ACTIVITIES, LEVELS, DataError, with_levels
-from sim_devices.datasets.synthetic_har import GAITS, _person, bout, synthetic_har
+from sim_devices.datasets.synthetic_har import synthetic_har
+from sim_devices.datasets.synthetic_motion import GAITS, bout, draw_person
 
 
 @pytest.fixture(scope="module")
@@ -25,10 +27,8 @@ def test_shape_and_names(population):
 
 
 def test_a_seed_gives_the_same_people_and_another_seed_others(population):
-    again, fewer = (
-        synthetic_har(12, 120, seed=3, levels=False),
-        synthetic_har(2, 120, seed=3, levels=False),
-    )
+    again = synthetic_har(12, 120, seed=3, levels=False)
+    fewer = synthetic_har(2, 120, seed=3, levels=False)
     other = synthetic_har(2, 120, seed=4, levels=False)
     first = population.devices[0]
     np.testing.assert_array_equal(first.X, again.devices[0].X)
@@ -67,7 +67,7 @@ def test_levels_can_be_told_apart_and_six_activities_only_in_part(population):
 def test_signals_are_physical():
     rng = np.random.default_rng(0)
     for _ in range(10):
-        person = _person(rng)
+        person = draw_person(rng)
         for activity in ACTIVITIES:
             acc, gyro = bout(person, activity, 640, rng)
             assert np.linalg.norm(acc.mean(0)) == pytest.approx(1, abs=0.1)

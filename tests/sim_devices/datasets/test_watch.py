@@ -12,7 +12,15 @@ import pytest
 
 from sim_devices.datasets import DataError
 from sim_devices.datasets import watch as module
-from sim_devices.datasets.watch import CENTRE, FEATURES, SCALE, STEP, WINDOW, watch, window_features
+from sim_devices.datasets.watch import (
+    CENTRE,
+    FEATURES,
+    SCALE,
+    STEP_SAMPLES,
+    WINDOW_SAMPLES,
+    watch,
+    window_features,
+)
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +41,8 @@ def test_ten_people_seven_exercises(population):
 
 
 def test_exercises_of_unseen_people_can_be_told_from_the_features(population):
-    """Nearest class centre in public units: far above the chance of 1/7, so that the labels belong to the windows."""
+    """Nearest class centre in public units:
+    far above the chance of 1/7, so that the labels belong to the windows."""
 
     def pooled(streams):
         X = (np.vstack([stream.X for stream in streams]) - CENTRE) / SCALE
@@ -48,10 +57,10 @@ def test_exercises_of_unseen_people_can_be_told_from_the_features(population):
 
 def test_features_are_those_of_their_names():
     rng = np.random.default_rng(0)
-    signal = rng.normal(size=(WINDOW + 3 * STEP + 5, 6))
-    found = window_features(signal)
-    assert found.shape == (4, len(FEATURES)) == (4, len(CENTRE)) == (4, len(SCALE))
-    window = signal[2 * STEP : 2 * STEP + WINDOW]
+    signal = rng.normal(size=(WINDOW_SAMPLES + 3 * STEP_SAMPLES + 5, 6))
+    features = window_features(signal)
+    assert features.shape == (4, len(FEATURES)) == (4, len(CENTRE)) == (4, len(SCALE))
+    window = signal[2 * STEP_SAMPLES : 2 * STEP_SAMPLES + WINDOW_SAMPLES]
     length = np.linalg.norm(window[:, 3:], axis=1)
     by_hand = {
         "ax-mean": window[:, 0].mean(),
@@ -62,14 +71,14 @@ def test_features_are_those_of_their_names():
         "az-change": np.abs(np.diff(window[:, 2])).mean(),
         "corr(wx,wz)": np.corrcoef(window[:, 3], window[:, 5])[0, 1],
     }
-    assert {name: pytest.approx(found[2, FEATURES.index(name)]) for name in by_hand} == by_hand
+    assert {name: pytest.approx(features[2, FEATURES.index(name)]) for name in by_hand} == by_hand
 
 
 def test_a_watch_that_lies_still_has_finite_features():
-    found = window_features(np.tile([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (WINDOW, 1)))
-    assert np.isfinite(found).all()
-    assert found[0, FEATURES.index("a-mean")] == 1.0
-    assert found[0, FEATURES.index("corr(ax,ay)")] == 0.0
+    features = window_features(np.tile([0.0, 0.0, 1.0, 0.0, 0.0, 0.0], (WINDOW_SAMPLES, 1)))
+    assert np.isfinite(features).all()
+    assert features[0, FEATURES.index("a-mean")] == 1.0
+    assert features[0, FEATURES.index("corr(ax,ay)")] == 0.0
 
 
 def test_the_mirror_is_a_reflection():

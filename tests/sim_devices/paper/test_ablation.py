@@ -9,10 +9,10 @@ import pytest
 from fsir.privacy import accounting
 from fsir.privacy.plan import first_stage
 from sim_devices.paper import ablation
-from sim_devices.paper.cells import Cell
 from sim_devices.paper.low import low_task
+from tests.sim_devices.paper.places import low
 
-CELL = Cell("low", "III", 1.0, 10, 1000, 10)
+CELL = low("III", 1.0, 1000, 10)
 
 
 def test_two_releases_cost_as_much_as_the_joint_one():
@@ -25,14 +25,13 @@ def test_two_releases_cost_as_much_as_the_joint_one():
 
 
 def test_the_default_is_the_best_of_its_parts_where_noise_rules(monkeypatch):
-    monkeypatch.setattr(
-        ablation, "cells", lambda setting: [CELL, Cell("low", "III", 1.0, 10, 500, 10)]
-    )
+    both = [CELL, low("III", 1.0, 500, 10)]
+    monkeypatch.setattr(ablation, "cells", lambda setting: both)
     monkeypatch.setattr(ablation, "MODELS", ("III",))
-    found = ablation.ablation(12, 1)
-    assert set(found) == set(ablation.VARIANTS)
-    best = found["default"]["mean_loss"]
+    summary = ablation.ablation(12, 1)
+    assert set(summary) == set(ablation.VARIANTS)
+    best = summary["default"]["mean_loss"]
     for worse in ("C = 1.5 sqrt(p)", "two releases, classical noise"):
-        assert found[worse]["mean_loss"] > best
-    assert found["C = 1.5 sqrt(p), two releases, classical, plain"]["mean_loss"] > 1.2 * best
-    assert found["the clip without noise"]["mean_loss"] < best
+        assert summary[worse]["mean_loss"] > best
+    assert summary["C = 1.5 sqrt(p), two releases, classical, plain"]["mean_loss"] > 1.2 * best
+    assert summary["the clip without noise"]["mean_loss"] < best

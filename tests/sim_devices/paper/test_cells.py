@@ -1,4 +1,5 @@
-"""Single cells: reproducible, the same alone and in company, and better than the paper where it counts."""
+"""Single cells: reproducible, the same alone and in company,
+and better than the paper where it counts."""
 
 from __future__ import annotations
 
@@ -7,44 +8,39 @@ import json
 import pytest
 
 from sim_devices.cli import main
-from sim_devices.paper.cells import Cell, printed
-from sim_devices.paper.clip import clip_norm
+from sim_devices.paper.cells import printed
 from sim_devices.paper.high import HighReplication
 from sim_devices.paper.low import Replication, Setup, low_task
+from sim_devices.paper.means import run_cell
+from sim_devices.paper.merged_release import clip_norm
 from sim_devices.paper.private_screening import FUNNEL, high_task
-from sim_devices.paper.single import run_cell
+from tests.sim_devices.paper.places import high, low
 
 
 def test_a_cell_has_the_same_value_alone_and_in_company():
-    alone = Cell("low", "III", 1.0, 10, 500, 10)
-    others = [alone, Cell("low", "III", 2.0, 10, 1000, 20), Cell("low", "III", 1.0, 10, 2500, 1)]
+    alone = low("III", 1.0, 500, 10)
+    others = [alone, low("III", 2.0, 1000, 20), low("III", 1.0, 2500, 1)]
     together = Replication(2, 9, others, Setup()).losses()
     for mechanism in Setup().mechanisms:
-        single = Replication(2, 9, [alone], Setup((mechanism,))).losses()[alone, mechanism]
+        single = Replication(2, 9, [alone], Setup(mechanisms=(mechanism,))).losses()[
+            alone, mechanism
+        ]
         assert single == pytest.approx(together[alone, mechanism], abs=1e-9)
 
 
 def test_the_default_release_spends_the_papers_total_and_no_more():
-    cell = Cell("low", "IV", 2.0, 10, 1000, 10)
+    cell = low("IV", 2.0, 1000, 10)
     task = low_task(cell, cell.epsilon)
     assert (task.privacy.epsilon, task.privacy.delta) == (4.0, 2 * 1000**-1.1)
     assert task.clip.norm == clip_norm(10)
-    assert (
-        len(
-            {
-                low_task(Cell("low", "IV", e, 10, n, 1), e).clip
-                for e in (1.0, 2.0)
-                for n in (500, 5000)
-            }
-        )
-        == 1
-    )
+    cells = (low("IV", epsilon, n, 1) for epsilon in (1.0, 2.0) for n in (500, 5000))
+    assert len({low_task(cell, cell.epsilon).clip for cell in cells}) == 1
 
 
 def test_the_reports_of_screening_share_one_budget():
     from fsir.privacy.plan import final_stage, first_stage, total_mu
 
-    cell = Cell("high", "III", 1.0, 500, 1000, 10)
+    cell = high("III", 1.0, 500, 10)
     whole = total_mu(high_task(cell, 0.5)) ** 2
     before = [
         first_stage(high_task(cell, share, p)).mu ** 2
@@ -58,18 +54,18 @@ def test_the_reports_of_screening_share_one_budget():
     ("model", "n", "clients"), [("I", 1000, 10), ("III", 1000, 10), ("IV", 500, 10), ("V", 500, 10)]
 )
 def test_the_default_release_beats_the_paper(model, n, clients):
-    cell = Cell("low", model, 1.0, 10, n, clients)
-    found = run_cell(cell, "gaussian", "tables", 10, 1)
-    assert found.loss + 3.0 * found.standard_error < printed()[cell, "vgm"].loss
+    cell = low(model, 1.0, n, clients)
+    mean = run_cell(cell, "gaussian", "tables", 10, 1)
+    assert mean.loss + 3.0 * mean.standard_error < printed()[cell, "vgm"].loss
 
 
 def test_high_dimension_finds_the_active_set_privately_where_devices_are_enough():
-    cells = [Cell("high", "V", 2.0, 500, 1000, K) for K in (1, 10)]
-    run = HighReplication("V", 500, 0, 1, cells, ["gaussian", "funnel", "vgm", "none", "votes"])
+    cells = [high("V", 2.0, 500, K) for K in (1, 10)]
+    run = HighReplication(0, 1, cells, ["gaussian", "funnel", "vgm", "none", "votes"])
     for name in ("gaussian", "funnel", "vgm"):
-        found = run.outcome(cells[1], name)
-        assert found.recall == 1.0
-        assert found.loss < 0.4
+        outcome = run.outcome(cells[1], name)
+        assert outcome.recall == 1.0
+        assert outcome.loss < 0.4
     assert run.outcome(cells[1], "none").loss < run.outcome(cells[1], "gaussian").loss + 0.1
     assert run.outcome(cells[0], "votes").size <= 48
 

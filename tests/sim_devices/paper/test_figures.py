@@ -18,12 +18,12 @@ from sim_devices.paper.flights import airline, rehearsal
 def test_the_cost_of_privacy_falls_with_n(tmp_path, monkeypatch):
     monkeypatch.setattr(curves, "COST_MODELS", ("I",))
     monkeypatch.setattr(curves, "COST_SIZES", (200, 1000, 10000))
-    found = figures.cost(3, 1, tmp_path)
+    angle = figures.cost(3, 1, tmp_path)
     assert (
-        found["I_gaussian_n200"]
-        > found["I_gaussian_n1000"]
-        > found["I_gaussian_n10000"]
-        > found["I_none_n10000"]
+        angle["I_gaussian_n200"]
+        > angle["I_gaussian_n1000"]
+        > angle["I_gaussian_n10000"]
+        > angle["I_none_n10000"]
     )
     assert (tmp_path / "cost.svg").read_text().startswith("<?xml")
     assert len(list(csv.DictReader((tmp_path / "cost.csv").read_text().splitlines()))) == 3 * 4
@@ -32,9 +32,9 @@ def test_the_cost_of_privacy_falls_with_n(tmp_path, monkeypatch):
 def test_more_clients_help(tmp_path, monkeypatch):
     monkeypatch.setattr(curves, "CLIENT_SIZES", (500,))
     monkeypatch.setattr(curves, "CLIENT_COUNTS", (2, 50))
-    found = figures.clients(3, 1, tmp_path)
+    angle = figures.clients(3, 1, tmp_path)
     for name in ("gaussian", "iid", "vgm", "none"):
-        assert found[f"n500_{name}_K50"] < found[f"n500_{name}_K2"]
+        assert angle[f"n500_{name}_K50"] < angle[f"n500_{name}_K2"]
 
 
 @pytest.fixture(scope="module")
@@ -48,8 +48,8 @@ def test_directions_come_back_to_the_papers_variables(name, carriers):
     design = replace(airline.DESIGNS[name](carriers, 1.0), norm=1e3)
     X, y = airline.standardised(carriers.devices)
     slices = np.searchsorted(CUTS, y, side="left")
-    found = design.A.T @ rehearsal.exact_direction(design.features(X), slices, airline.SLICES)
-    assert angles(airline.without_privacy(carriers), found).max() < 1e-4
+    direction = design.A.T @ rehearsal.exact_direction(design.features(X), slices, airline.SLICES)
+    assert angles(airline.without_privacy(carriers), direction).max() < 1e-4
 
 
 def test_a_design_looks_at_nobody_who_takes_part(carriers):
@@ -57,7 +57,8 @@ def test_a_design_looks_at_nobody_who_takes_part(carriers):
         replace(stream, X=-3.0 * stream.X, y=stream.y[::-1]) for stream in carriers.devices
     )
     for make in airline.DESIGNS.values():
-        one, other = make(carriers, 1.0), make(replace(carriers, devices=strangers), 1.0)
+        one = make(carriers, 1.0)
+        other = make(replace(carriers, devices=strangers), 1.0)
         np.testing.assert_array_equal(one.A, other.A)
         np.testing.assert_array_equal(one.centre, other.centre)
         assert one.norm == other.norm
@@ -67,5 +68,7 @@ def test_a_design_looks_at_nobody_who_takes_part(carriers):
 def test_the_private_direction_of_the_flights_is_near_the_open_one(carriers):
     target = airline.without_privacy(carriers)
     private = airline.Carriers(carriers, airline.rehearsed_design(carriers, 1.0), 1.0)
-    found = [float(angles(target, private.direction("gaussian", seed)).max()) for seed in range(20)]
-    assert np.median(found) < 10.0
+    turned = [
+        float(angles(target, private.direction("gaussian", seed)).max()) for seed in range(20)
+    ]
+    assert np.median(turned) < 10.0

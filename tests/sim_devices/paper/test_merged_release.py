@@ -14,11 +14,12 @@ from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import first_stage
 from fsir.privacy.release import release
 from sim_devices.datasets.models import simulate
-from sim_devices.paper.cells import Cell
-from sim_devices.paper.low import PerClient, Replication, Setup, low_task, stream
-from sim_devices.paper.merged_release import ExactMoments, basis_of, merged_release, noiseless_basis
+from sim_devices.paper.exact import ExactMoments, PerClient
+from sim_devices.paper.low import Replication, Setup, low_task, stream
+from sim_devices.paper.merged_release import basis_of, merged_release, noiseless_basis
+from tests.sim_devices.paper.places import low
 
-CELL = Cell("low", "III", 1.0, 10, 200, 4)
+CELL = low("III", 1.0, 200, 4)
 
 
 def task():
@@ -28,12 +29,12 @@ def task():
 @pytest.fixture(scope="module")
 def devices() -> list[Moments]:
     X, y = simulate("III", CELL.n, CELL.p, "low", np.random.default_rng(5), clients=CELL.clients)
-    found = []
+    accumulated = []
     for rows, responses in zip(X, y, strict=True):
         moments = Moments(task(), first_stage(task()))
         moments.learn_many(rows, responses)
-        found.append(moments)
-    return found
+        accumulated.append(moments)
+    return accumulated
 
 
 def exact(devices: list[Moments]) -> ExactMoments:
@@ -61,8 +62,10 @@ def real_totals(devices: list[Moments], seed: int) -> Totals:
 
 @pytest.mark.parametrize("way", ["devices", "at once"])
 def test_every_block_has_the_same_known_distribution(devices, way):
-    """Both the real reports and the fast draw are Gaussian around the exact sums, with the variance of the plan."""
-    m, rng = exact(devices), np.random.default_rng(1)
+    """Both the real reports and the fast draw are Gaussian around the exact sums,
+    with the variance of the plan."""
+    m = exact(devices)
+    rng = np.random.default_rng(1)
     drawn = [
         real_totals(devices, seed)
         if way == "devices"
@@ -95,18 +98,19 @@ def test_the_basis_is_the_one_that_the_product_emits(devices):
 
 
 def test_an_experiment_accumulates_what_devices_accumulate():
-    """The moments of a replication are those of the product's accumulators on the same records, bit for bit."""
-    cell = Cell("low", "IV", 1.0, 10, 300, 3)
-    run = Replication(0, 7, [cell], Setup(("gaussian",)))
-    found: PerClient = run._clipped[cell.n]
+    """The moments of a replication are those of the product's accumulators
+    on the same records, bit for bit."""
+    cell = low("IV", 1.0, 300, 3)
+    run = Replication(0, 7, [cell], Setup(mechanisms=("gaussian",)))
+    clipped: PerClient = run._clipped[cell.n]
     X, y = simulate("IV", 5000, 10, "low", stream(7, 3, 0, 1, 0), basis=run.beta, clients=10)
     the_task = low_task(cell, cell.epsilon)
     for k in range(cell.clients):
         moments = Moments(the_task, first_stage(the_task))
         moments.learn_many(X[k, : cell.n], y[k, : cell.n])
-        assert np.array_equal(moments.sums(), found.sums[k])
-        assert np.array_equal(moments.counts(), found.counts[k])
-        assert np.array_equal(moments.second(), found.second[k])
+        assert np.array_equal(moments.sums(), clipped.sums[k])
+        assert np.array_equal(moments.counts(), clipped.counts[k])
+        assert np.array_equal(moments.second(), clipped.second[k])
 
 
 def test_without_noise_many_records_find_the_truth():

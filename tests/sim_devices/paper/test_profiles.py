@@ -9,8 +9,9 @@ import pytest
 
 from fsir.privacy.paper import vgm_floor, vgm_noise
 from sim_devices.paper import profiles
-from sim_devices.paper.cells import Cell, printed
-from sim_devices.paper.single import run_cell
+from sim_devices.paper.cells import printed
+from sim_devices.paper.means import run_cell
+from tests.sim_devices.paper.places import low
 
 
 @pytest.fixture
@@ -90,15 +91,16 @@ def test_noise_of_the_merged_mean_shrinks_with_clients(fleet):
     ("model", "n", "clients"), [("V", 2500, 10), ("IV", 1000, 10), ("II", 5000, 10)]
 )
 def test_profile_tables_gives_the_papers_cells(model, n, clients):
-    cell = Cell("low", model, 1.0, 10, n, clients)
+    cell = low(model, 1.0, n, clients)
     for mechanism in ("iid", "vgm"):
-        found = run_cell(cell, mechanism, "tables", 12, 3)
+        mean = run_cell(cell, mechanism, "tables", 12, 3)
         paper = printed()[cell, mechanism].loss
-        assert abs(found.loss - paper) < 0.2 * paper + 3.0 * found.standard_error
+        assert abs(mean.loss - paper) < 0.2 * paper + 3.0 * mean.standard_error
 
 
 def test_as_stated_vgm_is_no_better_than_iid():
-    """Erratum E4: with the means and deviations that the text gives, the noise along the signal does not help."""
-    cell = Cell("low", "V", 2.0, 10, 5000, 10)
+    """Erratum E4: with the means and deviations that the text gives,
+    the noise along the signal does not help."""
+    cell = low("V", 2.0, 5000, 10)
     iid, vgm = (run_cell(cell, mechanism, "stated", 12, 3) for mechanism in ("iid", "vgm"))
     assert vgm.loss > iid.loss - 3.0 * math.hypot(iid.standard_error, vgm.standard_error)

@@ -8,21 +8,23 @@ import json
 import pytest
 
 from sim_devices.paper import summary, tables
-from sim_devices.paper.cells import Cell, ExperimentError, cells, printed
+from sim_devices.paper.cells import ExperimentError, cells, printed
+from sim_devices.paper.means import means
 from sim_devices.paper.tables import Unit, Value
+from tests.sim_devices.paper.places import high, low
 
 
 def test_the_paper_has_560_numbers_in_280_cells():
     assert len(printed()) == 560
     assert (len(cells("low")), len(cells("high"))) == (160, 120)
-    assert printed()[Cell("low", "IV", 1.0, 10, 1000, 10), "vgm"].loss == 1.241
-    assert printed()[Cell("high", "III", 2.0, 1000, 1000, 50), "iid"].loss == 0.393
+    assert printed()[low("IV", 1.0, 1000, 10), "vgm"].loss == 1.241
+    assert printed()[high("III", 2.0, 1000, 50), "iid"].loss == 0.393
 
 
 def test_the_units_cover_every_cell_once():
-    found = tables.units({"low": 1, "high": 1})
-    assert len(found) == len(set(found)) == 5 + 15
-    assert {(unit.setting, unit.model, unit.p) for unit in found} == {
+    units = tables.units({"low": 1, "high": 1})
+    assert len(units) == len(set(units)) == 5 + 15
+    assert {(unit.setting, unit.model, unit.p) for unit in units} == {
         (cell.setting, cell.model, cell.p) for setting in ("low", "high") for cell in cells(setting)
     }
 
@@ -37,14 +39,20 @@ def counted(monkeypatch):
         wanted = [
             cell for cell in cells(unit.setting) if cell.model == unit.model and cell.p == unit.p
         ]
-        names = ("gaussian", "iid", "vgm", "none") + (
-            ("funnel", "votes") if unit.setting == "high" else ()
-        )
-        recall = (0.5, 3) if unit.setting == "high" else (None, None)
+        names = ["gaussian", "iid", "vgm", "none"]
+        high = unit.setting == "high"
         return [
-            Value(cell.epsilon, cell.n, cell.clients, name, 0.01 * (1 + unit.replication), *recall)
+            Value(
+                epsilon=cell.epsilon,
+                n=cell.n,
+                clients=cell.clients,
+                mechanism=name,
+                loss=0.01 * (1 + unit.replication),
+                recall=0.5 if high else None,
+                size=3 if high else None,
+            )
             for cell in wanted
-            for name in names
+            for name in [*names, *(["funnel", "votes"] if high else [])]
         ]
 
     monkeypatch.setattr(tables, "run_unit", fake)
@@ -62,9 +70,8 @@ def test_a_stopped_run_goes_on_and_a_larger_one_adds(tmp_path, counted):
     first = run(path, 2)
     assert len(counted) == len(first) == 2 * 5 + 15
     lines = path.read_text().splitlines(keepends=True)
-    path.write_text(
-        "".join(lines[:-2]) + lines[-2][:40]
-    )  # the last unit lost, the one before cut short
+    # The last unit is lost, the one before is cut short.
+    path.write_text("".join(lines[:-2]) + lines[-2][:40])
     counted.clear()
     assert run(path, 2) == first
     assert len(counted) == 2
@@ -84,19 +91,19 @@ def test_results_of_another_seed_or_of_another_kind_are_refused(tmp_path, counte
 
 
 def test_the_summary_counts_wins_and_averages(tmp_path, counted):
-    found = summary.means(run(tmp_path / "results.jsonl", 3))
-    mean = found[Cell("low", "I", 1.0, 10, 500, 1), "gaussian"]
+    known = means(run(tmp_path / "results.jsonl", 3))
+    mean = known[low("I", 1.0, 500, 1), "gaussian"]
     assert (mean.loss, mean.replications) == (pytest.approx(0.02), 3)
     assert mean.standard_error == pytest.approx(0.01 / 3**0.5)
-    numbers = summary.headline(found)
+    numbers = summary.headline(known)
     assert numbers["low_gaussian_beats_paper_vgm"] == 160
     assert numbers["low_median_ratio_to_floor"] == 1.0
     assert numbers["high_K10_cells"] == 30
     assert numbers["high_K10_votes_recall"] == 0.5
-    rows = list(csv.DictReader(summary.table_csv(found).splitlines()))
+    rows = list(csv.DictReader(summary.table_csv(known).splitlines()))
     assert len(rows) == 280
     assert json.dumps(numbers)
-    text = summary.table_markdown(found, numbers, "fsir-sim tables --low 3")
+    text = summary.table_markdown(known, numbers, "fsir-sim tables --low 3")
     assert "fsir-sim tables --low 3" in text
     assert text.count("###") == 4
     assert "1.241 / 0.020 / **0.020** / 0.020" in text

@@ -49,5 +49,5 @@ def test_a_volunteer_s_choice_serves_people_who_took_no_part(people):
     )
     assert any("chose the features" in caveat for caveat in scenario.population.caveats)
     task = build(scenario.population, scenario.geometry, Setting(epsilon=8.0, dimension=2))
-    found = without_network(task, scenario.population.devices, seed=0)
-    assert accuracy(task, found, scenario.population.unseen) > 0.9
+    subspace = without_network(task, scenario.population.devices, seed=0)
+    assert accuracy(task, subspace, scenario.population.unseen) > 0.9

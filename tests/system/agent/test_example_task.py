@@ -26,7 +26,10 @@ def test_the_example_has_the_constants_of_the_simulator(tmp_path):
     task = load_task(tmp_path / "task.toml")
     row = np.zeros((1, len(FEATURE_NAMES)))
     people = tuple(DeviceStream(f"person-{k}", row, np.array([LEVELS[0]])) for k in range(4))
-    scenario = activities(Population("raw", FEATURE_NAMES, LEVELS, people, (), ()), None)
+    scenario = activities(
+        Population(name="raw", features=FEATURE_NAMES, classes=LEVELS, devices=people, unseen=()),
+        None,
+    )
     simulated = build(
         scenario.population, scenario.geometry, Setting(epsilon=1.0, unit_records=2, records=500)
     )

@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any
 
 import paho.mqtt.client as mqtt
+import tomli_w
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 
 from aggregator.core import Aggregator
@@ -30,7 +31,6 @@ from aggregator.store.sqlite import SqliteStore
 from fsir.contract import load_task
 from fsir.net.broker import Broker
 from fsir.task.task import Task
-from fsir.toml import to_toml
 from fsir.wire import messages
 from fsir.wire.decode import decode
 from fsir.wire.messages import Receipt
@@ -201,7 +201,7 @@ def start_doomed(
 ) -> Iterator[subprocess.Popen[bytes]]:
     """A daemon process that dies by SIGKILL at the named point, or at the end of the block."""
     file = store.with_suffix(".toml")
-    file.write_text(to_toml(task.table()))
+    file.write_text(tomli_w.dumps(task.table()))
     program = [sys.executable, "-m", "tests.system.aggregator.daemons"]
     process = subprocess.Popen([*program, url, str(store), str(file), point], cwd=ROOT)
     try:

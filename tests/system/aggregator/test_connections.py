@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from fsir.errors import LoginRefusedError
-from sim_devices.network.broker import Broker
+from sim_devices.network.broker import LocalBroker
 from tests.needs import need
 from tests.system.aggregator.daemons import (
     Devices,
@@ -37,7 +37,7 @@ def test_the_embedded_broker_will_do(embedded_url: str, tmp_path: Path) -> None:
 
 @pytest.mark.broker
 def test_a_broker_that_dies_is_found_again_and_told_everything(
-    mosquitto: Broker, tmp_path: Path
+    mosquitto: LocalBroker, tmp_path: Path
 ) -> None:
     sent = reports(20)
     with Serving(mosquitto.url, tmp_path / "s.db", TASK) as serving:

@@ -11,8 +11,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+import tomli_w
 
-from fsir.toml import to_toml
 from tests.aggregator.federations import make_task, report
 from tests.system.aggregator.daemons import ROOT, Devices, wait_for
 
@@ -21,7 +21,7 @@ TASK = make_task(p=3, records=60)
 
 @pytest.mark.broker
 def test_serve_as_people_start_it(mosquitto_url: str, tmp_path: Path) -> None:
-    (tmp_path / "t.toml").write_text(to_toml(TASK.table()))
+    (tmp_path / "t.toml").write_text(tomli_w.dumps(TASK.table()))
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         page = f"127.0.0.1:{probe.getsockname()[1]}"

@@ -15,9 +15,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import tomli_w
 
 from edge_agent.state.state import State
-from fsir.toml import to_toml
 from tests.system.faults.setup import Setup
 from tests.system.faults.world import World
 from tests.system.harness.brokers import Mosquitto
@@ -69,7 +69,7 @@ def books(directory: Path) -> State:
 
 def test_a_device_with_a_full_disk_says_so_spends_nothing_and_goes_on(tmp_path, forkserver):
     federation = Federation(devices=1, stock=60, records=60)
-    (tmp_path / "task.toml").write_text(to_toml(federation.task().table()))
+    (tmp_path / "task.toml").write_text(tomli_w.dumps(federation.task().table()))
     with Mosquitto("debian") as broker:
         broker.start("mosquitto")
         server = forkserver.start(

@@ -6,12 +6,12 @@ import random
 import time
 from pathlib import Path
 
+import tomli_w
 from paho.mqtt.client import MQTTMessage
 
 from edge_agent.agent import Phase
 from edge_agent.mqtt.connection import Connection
 from fsir.net.broker import Broker
-from fsir.toml import to_toml
 from fsir.wire.messages import topic
 from tests.system.faults.device import SHORT, Device
 from tests.system.faults.setup import Setup
@@ -37,7 +37,7 @@ class World(Workers):
         self.near = Proxy(self.broker.port, random.Random(f"{seed}-near"))
         self.far = Proxy(self.broker.port, random.Random(f"{seed}-far"))
         for task in setup.federations:
-            (directory / f"{task.name}.toml").write_text(to_toml(task.task().table()))
+            (directory / f"{task.name}.toml").write_text(tomli_w.dumps(task.task().table()))
         tasks = [str(directory / f"{task.name}.toml") for task in setup.federations]
         options = {"broken": setup.broken, "debounce": setup.debounce}
         super().__init__(server, directory, setup.workers, task=tasks, url=self.far.url, **options)

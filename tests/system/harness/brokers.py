@@ -6,7 +6,7 @@ import os
 import pwd
 from pathlib import Path
 
-from sim_devices.network.broker import Broker, find_mosquitto
+from sim_devices.network.broker import LocalBroker, find_mosquitto
 
 SHIPPED = Path(__file__).resolve().parents[3] / "deploy" / "mosquitto" / "mosquitto.conf"
 # What Debian's file says beside the listener: memory on, and every limit as mosquitto has it (1000
@@ -31,7 +31,7 @@ def settings(kind: str) -> tuple[str, ...]:
     return tuple(line for line in SHIPPED.read_text().splitlines() if line.startswith(_LIMITS))
 
 
-class Mosquitto(Broker):
+class Mosquitto(LocalBroker):
     """A broker with a memory, `kill` and `restart`."""
 
     def __init__(self, kind: str = "debian", more: tuple[str, ...] = ()) -> None:

@@ -41,7 +41,11 @@ HURRY = {
         "ANSWER_SECONDS": 1.0,
         "FIRST_ANSWER_SECONDS": 1.0,
     },
-    edge_agent.mqtt.connection: {"KEEPALIVE": 1, "WELCOME": 1.0, "Delays": lambda **_: SHORT},
+    edge_agent.mqtt.connection: {
+        "KEEPALIVE_SECONDS": 1,
+        "WELCOME_SECONDS": 1.0,
+        "Delays": lambda **_: SHORT,
+    },
     edge_agent.agent: {"STORAGE_PAUSE_SECONDS": 0.2, "Delays": lambda **_: SHORT},
     edge_agent.exchange.gate: {"UNHEARD_SECONDS": 1.0},
     edge_agent.loop.runner: {"LONGEST_WAIT_SECONDS": 0.2},

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import tomli_w
 from paho.mqtt.client import MQTTMessage
 
 from edge_agent.loop.ending import DONE, REFUSED
 from edge_agent.mqtt.connection import Connection
 from fsir.errors import MessageError
 from fsir.net.broker import Broker
-from fsir.toml import to_toml
 from fsir.wire.decode import decode
 from fsir.wire.messages import Report, topic
 from tests.system.harness.books import Account, audit
@@ -47,7 +47,7 @@ class Processes:
         self.options: list[str] = []
         self.tasks = [directory / f"{task.name}.toml" for task in self.federations]
         for path, task in zip(self.tasks, self.federations, strict=True):
-            path.write_text(to_toml(task.task().table()))
+            path.write_text(tomli_w.dumps(task.task().table()))
         for number, name in enumerate(federation.names()):
             self._write(number, name)
         self.sent: dict[str, dict[str, set[bytes]]] = {  # by topic and stage

@@ -9,13 +9,14 @@ import time
 from pathlib import Path
 
 import pytest
+import tomli_w
 
-from fsir.toml import to_toml
+from fsir.net.broker import Broker
 from fsir.wire.decode import decode
 from fsir.wire.messages import Subspace, topic
 from sim_devices.datasets.synthetic_har import synthetic_har
+from sim_devices.network.connections import Inbox, connection_of
 from sim_devices.network.federation import federate
-from sim_devices.network.link import Link
 from sim_devices.scenarios import scenarios
 from sim_devices.scenarios.evaluation import without_network
 from sim_devices.scenarios.tasks import Setting, build
@@ -35,7 +36,7 @@ def write_csv(path: Path, names, stream, response: str) -> None:
 
 def run_agents(scenario, task, url: str, directory: Path):
     """One process per device and a real daemon; the subspace that they end with."""
-    (directory / "task.toml").write_text(to_toml(task.table()))
+    (directory / "task.toml").write_text(tomli_w.dumps(task.table()))
     (directory / "policy.toml").write_text("epsilon = 1000.0\n")
     daemon = [sys.executable, "-m", "aggregator", "serve", "--broker", url]
     daemon += ["--task", str(directory / "task.toml")]
@@ -60,20 +61,20 @@ def run_agents(scenario, task, url: str, directory: Path):
 
 
 def last_subspace(url: str, task, devices: int):
-    link = Link(url, "same-bits-observer", [topic(task.name, "subspace")])
-    assert link.open()
+    inbox = Inbox()
+    topics = [topic(task.name, "subspace")]
+    connection = connection_of(Broker.parse(url), "same-bits-observer", topics, inbox)
     try:
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline:
-            link.readable()
-            link.maintain()
-            while link.inbox:
-                subspace = decode(link.inbox.popleft()[1], Subspace)
+            connection.step(time.monotonic())
+            while inbox:
+                subspace = decode(inbox.popleft().payload, Subspace)
                 if subspace.devices == devices:
                     return subspace
             time.sleep(0.05)
     finally:
-        link.close()
+        connection.close()
     raise AssertionError("the subspace never counted every device")
 
 

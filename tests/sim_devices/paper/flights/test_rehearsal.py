@@ -13,11 +13,15 @@ from sim_devices.paper.flights.rehearsal import Design, Fleet, best_clip, rehear
 def make(norm: float) -> Task:
     return task_from_table(
         {
-            "name": "rehearsed", "features": {"names": ["a", "b", "c"]}, "response": {"cuts": [-0.5, 0.5]},
-            "clip": {"truncate": norm, "norm": norm}, "privacy": {"epsilon": 1.0, "delta": 1e-6},
-            "report": {"records": 1000}, "dimension": 1,
+            "name": "rehearsed",
+            "features": {"names": ["a", "b", "c"]},
+            "response": {"cuts": [-0.5, 0.5]},
+            "clip": {"truncate": norm, "norm": norm},
+            "privacy": {"epsilon": 1.0, "delta": 1e-6},
+            "report": {"records": 1000},
+            "dimension": 1,
         }
-    )  # fmt: skip
+    )
 
 
 def sample(tailed: bool = False, n: int = 4000) -> tuple[np.ndarray, np.ndarray]:
@@ -56,8 +60,10 @@ def test_more_devices_come_closer():
 
 
 def test_long_tails_call_for_a_larger_clip_and_noise_for_a_smaller_one():
-    plain, tailed = sample(), sample(tailed=True)
-    large, small = Fleet(1000, 1000), Fleet(1, 200)
+    plain = sample()
+    tailed = sample(tailed=True)
+    large = Fleet(1000, 1000)
+    small = Fleet(1, 200)
     assert best_clip(make, *tailed, large) > best_clip(make, *plain, large)
     assert best_clip(make, *tailed, small) < best_clip(make, *tailed, large)
 

@@ -1,0 +1,1 @@
+"""The commands that take the other side: audit, attack, poison."""

@@ -1,0 +1,169 @@
+"""`fsir-sim audit`: lower bounds on what a release really gives away."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from argparse import Namespace
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from fsir.contract import load_task
+from fsir.privacy.claims import statement
+from sim_devices.audit import subject, suite
+from sim_devices.audit.bounds.check import SAMPLES, check
+from sim_devices.audit.bounds.search import SEARCH_SAMPLES, Setting, search
+from sim_devices.audit.finding import Finding
+from sim_devices.audit.mechanisms import MECHANISMS
+from sim_devices.audit.pairs import PAIRS, AuditError, pair
+
+PAGE = {
+    "description": """\
+A lower bound on the true epsilon of a mechanism, against what it claims.
+
+mechanisms: gaussian, two-stage, iid: as shipped; agent: the shipped program as a black box; \
+vgm: the paper's;
+            none, clip-from-data, ccmd, centred, renoised, unweighted: known mistakes
+pairs:      A, B, C, Z, cR, ccmd, centre, worst; search (the worst neighbour of model-III data, \
+or of --task and
+            --data); all
+Without --mechanism: everything, each with the verdict that is expected of it (docs/privacy.md).
+""",
+    "formatter_class": argparse.RawDescriptionHelpFormatter,
+}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    parser.add_argument("--mechanism", metavar="NAME", help="what to audit (default: everything)")
+    parser.add_argument(
+        "--pair", default="all", metavar="NAME", help="neighbouring data (default %(default)s)"
+    )
+    parser.add_argument("--epsilon", type=float, default=1.0, help="claimed (default %(default)s)")
+    parser.add_argument("--delta", type=float, help="claimed (default: n^-1.1, as in the paper)")
+    parser.add_argument(
+        "--n", type=int, default=1000, help="records of a pair (default %(default)s)"
+    )
+    parser.add_argument(
+        "--p", type=int, default=10, help="features of a pair (default %(default)s)"
+    )
+    parser.add_argument(
+        "--truncate", type=float, default=3.0, metavar="R", help="(default %(default)s)"
+    )
+    parser.add_argument(
+        "--dimension",
+        type=int,
+        metavar="D",
+        help="public dimension for vgm (default: the pair's own)",
+    )
+    parser.add_argument(
+        "--task", type=Path, metavar="FILE", help="search: audit this task (TOML) ..."
+    )
+    parser.add_argument("--data", type=Path, metavar="FILE", help="... on these records (CSV)")
+    parser.add_argument(
+        "--broken", metavar="HOW", help="agent: half-noise, reused-noise, renoised or unweighted"
+    )
+    parser.add_argument(
+        "--samples", type=int, help="Monte Carlo draws (default 200000, in a search 400000)"
+    )
+    parser.add_argument(
+        "--runs", type=int, default=1500, help="agent: runs on each side (default %(default)s)"
+    )
+    parser.add_argument(
+        "--seed", type=int, help="repeatable draws; an agent uses the system's noise without it"
+    )
+    parser.add_argument("--json", action="store_true", help="for programs")
+
+
+def run(options: Namespace) -> int:
+    """0, or 1 if something was not as expected. A single question has no wrong answer."""
+    delta = options.delta if options.delta is not None else options.n**-1.1
+    if options.mechanism is None and options.task is None:
+        return _suite(options, delta)
+    findings = list(_findings(options, delta))
+    if options.json:
+        tables = [finding.table() for finding in findings]
+        print(json.dumps(tables[0] if len(tables) == 1 else tables))
+    else:
+        for finding in findings:
+            print(finding.line())
+    return 0
+
+
+def _suite(options: Namespace, delta: float) -> int:
+    """All questions, each with the answer that is expected."""
+    started = time.monotonic()
+    tables = []
+    size = suite.Size(options.n, options.p, options.truncate)
+    for expected in suite.everything(options.epsilon, delta, size, options.runs, options.seed):
+        tables.append(expected.finding.table() | {"expected": expected.met})
+        if not options.json:
+            print(("" if expected.met else "UNEXPECTED: ") + expected.finding.line(), flush=True)
+    wrong = sum(not table["expected"] for table in tables)
+    if options.json:
+        print(json.dumps(tables))
+    else:
+        seconds = time.monotonic() - started
+        print(f"{len(tables)} questions, {wrong} unexpected answers, {seconds:.0f} s")
+    return 1 if wrong else 0
+
+
+def _findings(options: Namespace, delta: float) -> Iterator[Finding]:
+    if options.task is not None:
+        yield _of_task(options)
+        return
+    if options.mechanism == "agent":
+        yield suite.agent(options.broken, options.epsilon, delta, options.runs, options.seed)
+        return
+    if options.mechanism not in MECHANISMS:
+        raise AuditError(
+            f"mechanism {options.mechanism!r}: choose one of {', '.join(MECHANISMS)}, agent"
+        )
+    for name in PAIRS if options.pair == "all" else [options.pair]:
+        yield _of_pair(options, name, delta)
+
+
+def _of_pair(options: Namespace, name: str, delta: float) -> Finding:
+    size = suite.Size(options.n, options.p, options.truncate)
+    seed = options.seed or 0
+    if name == "search":
+        samples = options.samples or SEARCH_SAMPLES
+        return suite.searched(options.mechanism, options.epsilon, delta, size, seed, samples)
+    question = pair(name, options.n, options.p, options.truncate)
+    if options.dimension is not None:
+        question = replace(question, dimension=options.dimension)
+    samples = options.samples or SAMPLES
+    return check(options.mechanism, question, options.epsilon, delta, samples, seed)
+
+
+def _of_task(options: Namespace) -> Finding:
+    task = load_task(options.task)
+    if options.data is None:
+        raise AuditError(
+            "--task without --data: give the records (CSV) whose neighbours are searched"
+        )
+    records = subject.read_csv(task, options.data)
+    privacy = task.privacy
+    setting = Setting(
+        slices=task.slicing.count,
+        truncate=task.clip.truncate,
+        norm=task.clip.norm,
+        unit=privacy.unit_records,
+    )
+    law = subject.law_of_task(task, len(records.X))
+    # Of the paper's mechanism, the slice means have half of the budget and the covariance the rest.
+    part = 0.5 if privacy.mechanism == "vgm" else 1.0
+    epsilon = part * privacy.epsilon
+    delta = part * privacy.delta
+    samples = options.samples or SEARCH_SAMPLES
+    bound, _ = search(law, records, setting, epsilon, delta, samples, options.seed or 0)
+    return Finding(
+        mechanism=privacy.mechanism,
+        pair="search",
+        epsilon=epsilon,
+        delta=delta,
+        bound=bound,
+        note=f"task {task.name}: {statement(task).reason}",
+    )

@@ -1,0 +1,26 @@
+"""`fsir-sim demo`: invented people, or the real ones where their data are."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sim_devices.commands import har, synthetic_har
+from sim_devices.commands.options import add_federation
+from sim_devices.commands.people import add_people
+
+PAGE = {"description": "the demonstration that `make demo` runs"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    add_federation(parser)
+    parser.add_argument(
+        "--data", type=Path, metavar="PATH", help="the real UCI HAR set instead of invented people"
+    )
+    add_people(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run it."""
+    return synthetic_har.run(options) if options.data is None else har.run(options)

@@ -1,0 +1,97 @@
+"""What can be said on the command line about any federation."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+
+def add_federation(parser: argparse.ArgumentParser) -> None:
+    """Broker, budget, faults, and where the results go."""
+    parser.add_argument(
+        "--broker",
+        default="auto",
+        metavar="WHICH",
+        help="embedded, mosquitto, auto (mosquitto if installed, else embedded) or a URL "
+        "(default %(default)s)",
+    )
+    _add_privacy(parser)
+    _add_faults(parser)
+    parser.add_argument(
+        "--seed", type=int, default=1, help="of data, noise and faults (default %(default)s)"
+    )
+    parser.add_argument(
+        "--out",
+        type=Path,
+        default=Path("out"),
+        metavar="DIR",
+        help="for pictures (default %(default)s)",
+    )
+    parser.add_argument(
+        "--json", action="store_true", help="one object on the last line instead of text"
+    )
+
+
+def _add_privacy(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--epsilon", type=float, default=1.0, help="total budget of a device (default %(default)s)"
+    )
+    parser.add_argument(
+        "--delta",
+        default=None,
+        help="a number, or `paper` for n^-1.1. Default 1e-6; "
+        "har and hapt run both and report the paper's first",
+    )
+    parser.add_argument(
+        "--unit-records", type=positive, default=1, metavar="G", help="records protected together"
+    )
+    parser.add_argument(
+        "--mechanism", choices=["gaussian", "iid", "vgm", "none"], default="gaussian"
+    )
+
+
+def _add_faults(parser: argparse.ArgumentParser) -> None:
+    for name, meaning in (
+        ("--dropout", "lose their connection half-way"),
+        ("--crash", "crash half-way and return"),
+        ("--late", "come late"),
+        ("--absent", "never come"),
+    ):
+        parser.add_argument(name, type=share, default=0.0, metavar="SHARE", help=meaning)
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1.
+
+    >>> positive("20")
+    20
+    """
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 1")
+    return int(text)
+
+
+def whole(text: str) -> int:
+    """A whole number of at least 0.
+
+    >>> whole("0")
+    0
+    """
+    if not text.isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number of at least 0")
+    return int(text)
+
+
+def share(text: str) -> float:
+    """A number between 0 and 1.
+
+    >>> share("0.25")
+    0.25
+    """
+    try:
+        value = float(text)
+    except ValueError:
+        value = -1.0
+    if not 0.0 <= value <= 1.0:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a share between 0 and 1")
+    return value

@@ -1,0 +1,1 @@
+"""The commands that repeat the paper's simulations: table, tables, ablation, figures."""

@@ -1,0 +1,121 @@
+"""Federations of people with a phone: their options, and one federation or several of them."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from argparse import Namespace
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from sim_devices.commands.options import positive, whole
+from sim_devices.commands.running import SAFE_DELTA, delta_of, federation, run
+from sim_devices.datasets.population import with_shuffled_responses
+from sim_devices.results import report
+from sim_devices.scenarios import scenarios
+from sim_devices.scenarios.scenarios import Scenario
+
+AUTO = "auto"
+NOBODY = "none"
+
+
+def add_people(parser: argparse.ArgumentParser) -> None:
+    """Options of invented people."""
+    parser.add_argument(
+        "--devices", type=positive, default=21, help="people who take part (default %(default)s)"
+    )
+    parser.add_argument(
+        "--windows", type=positive, default=500, help="records of each (default %(default)s)"
+    )
+    add_person(parser)
+
+
+def add_person(parser: argparse.ArgumentParser) -> None:
+    """Options of any people."""
+    parser.add_argument(
+        "--volunteer",
+        default=AUTO,
+        metavar="NAME",
+        help="whose records are public and give the centre, and who is no device; `none`; "
+        "or `auto`, the first person (har with a unit of one record: none)",
+    )
+    parser.add_argument(
+        "--choose",
+        type=whole,
+        metavar="K",
+        help="the K features that tell the volunteer's classes apart, and one report about them; "
+        "0: a first report about all features chooses "
+        f"(default: hapt with a volunteer {scenarios.CHOSEN}, else 0)",
+    )
+    parser.add_argument("--six", action="store_true", help="six activities instead of three levels")
+    parser.add_argument(
+        "--compare", action="store_true", help="none, gaussian, iid and vgm side by side"
+    )
+    parser.add_argument(
+        "--repeat",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="seeds S, S+1, ...: mean and worst of N",
+    )
+    parser.add_argument(
+        "--shuffle", action="store_true", help="shuffle the labels of the devices: must give chance"
+    )
+
+
+def volunteer_of(options: Namespace, first: str) -> str | None:
+    """Who volunteers: the first person unless somebody, or nobody, was named."""
+    if options.volunteer == NOBODY:
+        return None
+    return first if options.volunteer == AUTO else str(options.volunteer)
+
+
+def run_people(options: Namespace, scenario: Scenario, *, paper_first: bool) -> int:
+    """Run the federation; with `paper_first` and no delta asked for, with both deltas."""
+    if options.shuffle:
+        rng = np.random.default_rng(options.seed)
+        scenario = replace(scenario, population=with_shuffled_responses(scenario.population, rng))
+    both = paper_first and options.delta is None
+    deltas = [None, SAFE_DELTA] if both else [delta_of(options)]
+    dimension = None if options.six else 2
+    if options.repeat > 1:
+        return _repeat(options, scenario, deltas, dimension)
+    return run(
+        options, scenario, deltas, dimension=dimension, compare=options.compare, controls=True
+    )
+
+
+def _repeat(
+    options: Namespace, scenario: Scenario, deltas: list[float | None], dimension: int | None
+) -> int:
+    """The same federation with different noise: mean and worst accuracy for each delta."""
+    tables = []
+    for delta in deltas:
+        tables.append(_repeated(options, scenario, delta, dimension))
+        if not options.json:
+            _print_repeated(options, tables[-1])
+    if options.json:
+        print(json.dumps(tables[0] | {"beside": tables[1:]}))
+    return 0
+
+
+def _repeated(
+    options: Namespace, scenario: Scenario, delta: float | None, dimension: int | None
+) -> dict[str, Any]:
+    results = []
+    for seed in range(options.seed, options.seed + options.repeat):
+        outcome = federation(options, scenario, delta, options.mechanism, dimension, seed=seed)
+        results.append(report.evaluate(outcome, scenario, False))
+    scores = [result.accuracy for result in results if result.accuracy is not None]
+    summary = {"accuracy": float(np.mean(scores)), "worst": min(scores), "accuracies": scores}
+    return results[-1].table(options.seed) | summary
+
+
+def _print_repeated(options: Namespace, table: dict[str, Any]) -> None:
+    print(
+        f"epsilon {options.epsilon:g}, delta {table['delta']:.2g}, "
+        f"unit of {options.unit_records}: mean {table['accuracy']:.4f}, "
+        f"worst {table['worst']:.4f} of {options.repeat} runs, {table['devices']} devices"
+    )

@@ -1,0 +1,121 @@
+"""A federation as the options ask for it: run, evaluated, drawn, told."""
+
+from __future__ import annotations
+
+import json
+import sys
+from argparse import Namespace
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+
+from fsir.errors import FsirError
+from sim_devices.network.federation import PATIENCE_SECONDS, Outcome, federate
+from sim_devices.network.fleet import Faults
+from sim_devices.results import report
+from sim_devices.scenarios.scenarios import Scenario
+from sim_devices.scenarios.tasks import Setting, build
+
+COMPARED = ("none", "gaussian", "iid", "vgm")
+SAFE_DELTA = 1e-6
+
+
+def delta_of(options: Namespace) -> float | None:
+    """The delta that was asked for; None for the paper's."""
+    if options.delta is None:
+        return SAFE_DELTA
+    if options.delta == "paper":
+        return None
+    try:
+        return float(options.delta)
+    except ValueError:
+        raise FsirError(
+            f"--delta {options.delta!r}: give a number such as 1e-6, or `paper` for n^-1.1"
+        ) from None
+
+
+def run(
+    options: Namespace,
+    scenario: Scenario,
+    deltas: list[float | None],
+    *,
+    dimension: int | None = None,
+    compare: bool = False,
+    controls: bool = False,
+) -> int:
+    """Run the federation (several of them to compare), evaluate, draw, tell."""
+    mechanisms = COMPARED if compare else (options.mechanism,)
+    results: list[report.Result] = []
+    for mechanism in mechanisms:
+        outcome = federation(options, scenario, deltas[0], mechanism, dimension)
+        results.append(report.evaluate(outcome, scenario, controls and not results))
+    beside = []
+    for delta in deltas[1:] if len(mechanisms) == 1 else []:
+        outcome = federation(options, scenario, delta, options.mechanism, dimension)
+        beside.append(report.evaluate(outcome, scenario, False))
+    _tell(options, scenario, results, beside)
+    return 0
+
+
+def _tell(
+    options: Namespace,
+    scenario: Scenario,
+    results: list[report.Result],
+    beside: list[report.Result],
+) -> None:
+    directory: Path = options.out / scenario.population.name
+    title = f"{scenario.population.name}: those who took no part, projected"
+    png, html = report.write_pictures(results, directory, title)
+    if not options.json:
+        report.show(results, beside, png, html)
+        return
+    files = {"picture": str(png), "page": str(html)}
+    caveats = {"caveats": list(scenario.population.caveats)}
+    others = [other.table(options.seed) for other in results[1:] + beside]
+    print(json.dumps(results[0].table(options.seed) | files | caveats | {"beside": others}))
+
+
+def federation(
+    options: Namespace,
+    scenario: Scenario,
+    delta: float | None,
+    mechanism: str,
+    dimension: int | None,
+    *,
+    seed: int | None = None,
+    patience: float = PATIENCE_SECONDS,
+) -> Outcome:
+    """One federation over MQTT, with a bar that shows how far it is."""
+    setting = Setting(
+        epsilon=options.epsilon,
+        delta=delta,
+        unit_records=options.unit_records,
+        mechanism=mechanism,
+        dimension=dimension,
+    )
+    task = build(scenario.population, scenario.geometry, setting)
+    with _progress(f"{task.name}, {mechanism}, delta {task.privacy.delta:.1g}") as update:
+        return federate(
+            scenario.population,
+            task,
+            broker=options.broker,
+            seed=options.seed if seed is None else seed,
+            faults=_faults(options),
+            progress=update,
+            patience=patience,
+        )
+
+
+def _faults(options: Namespace) -> Faults:
+    return Faults(
+        dropout=options.dropout, crash=options.crash, late=options.late, absent=options.absent
+    )
+
+
+def _progress(text: str) -> AbstractContextManager[Callable[[int, int], None]]:
+    """A bar on a terminal, nothing in a pipe."""
+    if not sys.stderr.isatty():
+        return nullcontext(lambda done, total: None)
+    from sim_devices.results.progress import bar
+
+    return bar(text)

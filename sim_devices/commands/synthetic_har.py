@@ -1,0 +1,35 @@
+"""`fsir-sim synthetic-har`: invented people."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from sim_devices.commands.options import add_federation
+from sim_devices.commands.people import add_people, run_people, volunteer_of
+from sim_devices.scenarios import scenarios
+
+PAGE = {"description": "invented people with a phone, no download"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    add_federation(parser)
+    add_people(parser)
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run it."""
+    if sys.stderr.isatty():
+        print(
+            "inventing people, their signals and 561 features of each window ...", file=sys.stderr
+        )
+    scenario = scenarios.synthetic_har(
+        options.devices,
+        options.windows,
+        not options.six,
+        volunteer_of(options, "person-01"),
+        options.seed,
+        options.choose or 0,
+    )
+    return run_people(options, scenario, paper_first=False)

@@ -1,0 +1,26 @@
+"""`fsir-sim watch`: exercises with a smartwatch."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from sim_devices.commands import running
+from sim_devices.commands.options import add_federation
+from sim_devices.scenarios import scenarios
+
+PAGE = {"description": "shoulder exercises with a smartwatch (package seglearn)"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The options."""
+    add_federation(parser)
+    parser.add_argument(
+        "--data", type=Path, metavar="FILE", help="another copy of watch_dataset.npy"
+    )
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run it."""
+    scenario = scenarios.watch(options.data)
+    return running.run(options, scenario, [running.delta_of(options)])

@@ -1,0 +1,61 @@
+"""A simulated federation is a real one:
+what comes over the network equals what is computed in one place."""
+
+from __future__ import annotations
+
+import pytest
+
+from fsir.errors import FsirError
+from sim_devices.network.federation import federate
+from sim_devices.network.fleet import Faults
+from sim_devices.scenarios import scenarios
+from sim_devices.scenarios.evaluation import without_network
+from sim_devices.scenarios.tasks import Setting, build
+from tests.sim_devices.few_people import few_people, task_of
+
+
+@pytest.fixture(scope="module")
+def people():
+    return few_people()
+
+
+@pytest.fixture(scope="module")
+def task(people):
+    return task_of(people)
+
+
+def same(a, b) -> bool:
+    return a.features == b.features and a.basis.tobytes() == b.basis.tobytes()
+
+
+def test_network_and_one_place_give_the_same_bits(people, task, embedded_url):
+    outcome = federate(people.population, task, broker=embedded_url, seed=5)
+    expected = without_network(task, people.population.devices, seed=5)
+    assert outcome.subspace.devices == len(people.population.devices)
+    assert same(outcome.subspace, expected)
+    assert outcome.bytes_per_device > 0
+
+
+@pytest.mark.broker
+def test_faults_on_the_way_change_nothing(people, task, mosquitto_url):
+    faults = Faults(dropout=0.6, crash=0.6, late=0.3)
+    outcome = federate(people.population, task, broker=mosquitto_url, seed=5, faults=faults)
+    assert outcome.cuts + outcome.crashes > 0
+    assert same(outcome.subspace, without_network(task, people.population.devices, seed=5))
+
+
+def test_those_who_never_come_are_not_waited_for(people):
+    # Without screening, because a quorum of all devices would wait for the absent ones.
+    scenario = scenarios.model("I", 8, 150, 4, seed=1)
+    task = build(scenario.population, scenario.geometry, Setting(epsilon=2.0))
+    outcome = federate(
+        scenario.population, task, broker="embedded", seed=2, faults=Faults(absent=0.5)
+    )
+    assert 0 < outcome.devices < 8
+    assert outcome.subspace.devices == outcome.devices
+    assert outcome.subspace.records == 150 * outcome.devices
+
+
+def test_no_broker_is_said_clearly(people, task):
+    with pytest.raises(FsirError, match="no broker answers at mqtt://"):
+        federate(people.population, task, broker="mqtt://127.0.0.1:1", patience=5)
