@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from edge_agent.consent.budget import Cost
 from edge_agent.consent.policy import Policy, fresh, planned
 from edge_agent.exchange.inbox import read_task
-from edge_agent.sources.base import Source, unit_records
+from edge_agent.sources.base import Source
 from edge_agent.state.rows import LedgerRow
 from edge_agent.state.state import State
 from fsir.privacy.plan import FINAL, SCREENING
@@ -26,7 +26,7 @@ class Feed:
     @classmethod
     def of(cls, source: Source) -> Feed:
         """What the budget needs to know of a source."""
-        return cls(source.name, source.replayable, source.stream, unit_records(source))
+        return cls(source.name, source.replayable, source.stream, source.unit_records)
 
     @property
     def identity(self) -> str:
