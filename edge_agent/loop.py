@@ -175,8 +175,8 @@ class Runner:
         self._output.flush()
 
     def _learn(self) -> None:
-        """Learn the records whose labels are settled."""
-        while self._open() and (record := self._labelling.settled()) is not None:
+        """Learn the records whose labels are decided."""
+        while self._open() and (record := self._labelling.decided()) is not None:
             for agent in self._agents:
                 none_yet = not agent.n
                 if agent.learn(record) and none_yet and agent.n:

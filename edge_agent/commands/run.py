@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import math
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,8 @@ from typing import TYPE_CHECKING
 from edge_agent.agent import Agent, Feed
 from edge_agent.consent.policy import Policy
 from edge_agent.errors import SourceError
-from edge_agent.labels.file import Tail
 from edge_agent.labels.queue import Labelling
+from edge_agent.labels.tail import Tail
 from edge_agent.labels.topic import LabelTopic
 from edge_agent.loop import Manner, Runner
 from edge_agent.output import open_output
@@ -23,6 +24,7 @@ from fsir.errors import FsirError
 from fsir.net.broker import Broker
 from fsir.net.login import broker_of, password
 from fsir.net.systemd import ready
+from fsir.task.slicing import Slicing
 
 if TYPE_CHECKING:
     from edge_agent.recognition.tasks import Recognition
@@ -62,12 +64,20 @@ def start(args: argparse.Namespace) -> int:
         labelling = Labelling(
             Tail(Path(args.state)), args.label_delay, pressed=args.labels is not None, replayable=source.replayable,
             time_column=args.time_column,
-            topic=None if topic is None or sensors is None else LabelTopic(sensors, topic, Path(args.state), agents),
+            topic=None if topic is None or sensors is None
+            else LabelTopic(sensors, topic, Path(args.state), lambda: slicings_of(agents)),
         )  # fmt: skip
         ready()
         manner = Manner(args.once, args.save_every)
         recognition = None if recognition_of is None else recognition_of(state, agents)
         return Runner(agents, state, broker, source, output, manner, labelling, recognition).run()
+
+
+def slicings_of(agents: Sequence[Agent]) -> list[Slicing] | None:
+    """How the tasks of this device slice labels; None while one of them is still to come."""
+    if any(agent.task is None and not agent.reason for agent in agents):
+        return None
+    return [agent.task.slicing for agent in agents if agent.task is not None]
 
 
 def _check_options(args: argparse.Namespace) -> None:
