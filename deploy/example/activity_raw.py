@@ -17,7 +17,7 @@ import argparse
 import json
 
 from edge_agent.signal.features import FEATURE_NAMES
-from edge_agent.signal.windows import unit_records
+from edge_agent.signal.grid import unit_records
 
 TASK = """\
 # Three levels of activity from an accelerometer and a gyroscope; written by \

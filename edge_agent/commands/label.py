@@ -14,7 +14,13 @@ from edge_agent.commands.options import add_json, add_state
 from edge_agent.errors import SourceError
 from edge_agent.exchange.inbox import read_task
 from edge_agent.labels import file as label_file
-from edge_agent.labels.timeline import EXPIRES, LASTS, LONGEST, NO_LABEL, Event
+from edge_agent.labels.timeline import (
+    EXPIRES_SECONDS,
+    LASTS_SECONDS,
+    LONGEST_LABEL,
+    NO_LABEL,
+    Event,
+)
 from edge_agent.sources.paced import seconds_of
 from edge_agent.state.database import FILE
 from edge_agent.state.state import State
@@ -95,9 +101,9 @@ def _check(label: str, known: set[str] | None) -> None:
         raise SourceError(
             f"label {shown(label)}: no task of this device knows it; known are {names}"
         )
-    if not label.strip() or len(label) > LONGEST or not label.isprintable():
+    if not label.strip() or len(label) > LONGEST_LABEL or not label.isprintable():
         raise SourceError(
-            f"label {shown(label)}: give a text of at most {LONGEST} characters, "
+            f"label {shown(label)}: give a text of at most {LONGEST_LABEL} characters, "
             "one of the task's classes"
         )
 
@@ -122,13 +128,13 @@ def event_of(label: str, now: float, since: float, at: str | None, lasts: float 
     """The event of a press at `now` about a time `since` seconds ago, or `at`."""
     flag = f"--since {since}" if at is None else f"--at {at}"
     start = _start(flag, now, since, at)
-    if lasts is not None and not 0 < lasts <= LASTS:
+    if lasts is not None and not 0 < lasts <= LASTS_SECONDS:
         raise SourceError(
-            f"--for {lasts}: give a number of seconds above 0 and at most {LASTS:.0f} (30 days)"
+            f"--for {lasts}: give a number of seconds above 0 and at most {LASTS_SECONDS:.0f} (30 days)"
         )
     # A forgotten press expires half an hour after the press, wherever it began.
-    until = now + EXPIRES if lasts is None else start + lasts
-    if until - start > LASTS + EXPIRES:
+    until = now + EXPIRES_SECONDS if lasts is None else start + lasts
+    if until - start > LASTS_SECONDS + EXPIRES_SECONDS:
         raise SourceError(
             f"{flag}: that is more than 30 days ago; say how long it lasted with --for SECONDS"
         )

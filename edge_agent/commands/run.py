@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,8 +12,8 @@ from edge_agent.agent import Agent, Feed
 from edge_agent.commands import run_options
 from edge_agent.commands.run_options import PAGE, add_arguments
 from edge_agent.consent.policy import policy_of
-from edge_agent.labels.file import Tail
 from edge_agent.labels.queue import Labelling
+from edge_agent.labels.tail import Tail
 from edge_agent.labels.topic import LabelTopic
 from edge_agent.loop.runner import Manner, Runner
 from edge_agent.output import open_output
@@ -23,6 +24,7 @@ from fsir.errors import FsirError
 from fsir.net.broker import Broker
 from fsir.net.login import broker_of, password
 from fsir.net.systemd import ready
+from fsir.task.slicing import Slicing
 
 if TYPE_CHECKING:
     from edge_agent.recognition.tasks import Recognition
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         agents = [Agent(state, name, policy, feed=Feed.of(source)) for name in args.task]
         messages = None
         if topic is not None and sensors is not None:
-            messages = LabelTopic(sensors, topic, Path(args.state), agents)
+            messages = LabelTopic(sensors, topic, Path(args.state), lambda: slicings_of(agents))
         labelling = Labelling(
             Tail(Path(args.state)),
             args.label_delay,
@@ -77,6 +79,13 @@ def run(args: argparse.Namespace) -> int:
             recognition=recognition,
         )
         return runner.run()
+
+
+def slicings_of(agents: Sequence[Agent]) -> list[Slicing] | None:
+    """How the tasks of this device slice labels; None while one of them is still to come."""
+    if any(agent.task is None and not agent.reason for agent in agents):
+        return None
+    return [agent.task.slicing for agent in agents if agent.task is not None]
 
 
 def _recognition() -> type[Recognition]:

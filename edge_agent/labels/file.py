@@ -1,33 +1,32 @@
-"""`labels.jsonl` in the state directory: label events, one JSON line each, from whoever holds the button.
+"""`labels.jsonl` in the state directory: label events, one JSON line each.
 
-The state itself is locked by the running agent, so that `fsir-agent label` appends here and the agent reads what was
-appended. It works while no agent runs as well: the labels are found at the next start. A line is appended under a lock,
-whole and synced, or not at all; a line that is broken all the same is skipped. A file that has grown long keeps its
-newest half. Root may press in the directory of another user: only a plain file of that directory itself is written to
-and handed over, never what a link leads to.
+They come from whoever holds the button.
+The state itself is locked by the running agent, so that `fsir-agent label` appends here and the
+agent reads what was appended. It works while no agent runs as well: the labels are found at the
+next start. A line is appended under a lock, whole and synced, or not at all; a line that is broken
+all the same is skipped. A file that has grown long keeps its newest half. Root may press in the
+directory of another user: only a plain file of that directory itself is written to and handed over,
+never what a link leads to.
 """
 
 from __future__ import annotations
 
 import errno
 import fcntl
-import logging
 import os
 import stat
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from edge_agent.errors import StorageError
-from edge_agent.labels.timeline import Event, Timeline
+from edge_agent.labels.timeline import Event
 
-log = logging.getLogger("fsir.labels")
-FILE, BESIDE = "labels.jsonl", "labels.new"
-LARGEST = 256 * 1024  # bytes, some 3000 events
-_NO_LINK = (
-    os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
-)  # and nobody waits for the other end of a pipe
+FILE = "labels.jsonl"
+BESIDE = "labels.new"
+LARGEST_BYTES = 256 * 1024  # some 3000 events
+# And nobody waits for the other end of a pipe.
+_NO_LINK = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
 
 
 def append(directory: Path, event: Event) -> None:
@@ -36,7 +35,7 @@ def append(directory: Path, event: Event) -> None:
     try:
         with _opened(directory) as place, _locked(path, place) as file:
             size = os.fstat(file).st_size
-            if size <= LARGEST:
+            if size <= LARGEST_BYTES:
                 # A write that a power cut has torn must not take this line along.
                 torn = size > 0 and os.pread(file, 1, size - 1) != b"\n"
                 _write(file, b"\n" * torn + event.encode())
@@ -62,7 +61,7 @@ def _opened(directory: Path) -> Iterator[int]:
 def _locked(path: Path, place: int) -> Iterator[int]:
     """The file, open to append, and nobody else's until we are done."""
     while True:
-        file = _open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, place)
+        file = open_plain(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, place)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
             if _is_there(file, place):  # else it was replaced or deleted while we waited
@@ -73,7 +72,7 @@ def _locked(path: Path, place: int) -> Iterator[int]:
             os.close(file)
 
 
-def _open_plain(path: Path, flags: int, place: int | None = None) -> int:
+def open_plain(path: Path, flags: int, place: int | None = None) -> int:
     """Open the label file in its directory, unless it is something else."""
     name = path if place is None else path.name
     try:
@@ -82,9 +81,10 @@ def _open_plain(path: Path, flags: int, place: int | None = None) -> int:
         if error.errno in (errno.ELOOP, errno.ENXIO):  # a symbolic link, a socket
             raise _not_plain(path) from None
         raise
-    found = os.fstat(file)
-    # One to be written to must have no other name either: it could be that of a file of somebody else.
-    if not stat.S_ISREG(found.st_mode) or (place is not None and found.st_nlink > 1):
+    status = os.fstat(file)
+    # One to be written to must have no other name either: it could be that of a file of somebody
+    # else.
+    if not stat.S_ISREG(status.st_mode) or (place is not None and status.st_nlink > 1):
         os.close(file)
         raise _not_plain(path)
     return file
@@ -92,7 +92,8 @@ def _open_plain(path: Path, flags: int, place: int | None = None) -> int:
 
 def _not_plain(path: Path) -> StorageError:
     return StorageError(
-        f"{path} is a link, or no file at all: it is not touched; remove it, and labels go into a new one"
+        f"{path} is a link, or no file at all: it is not touched; "
+        "remove it, and labels go into a new one"
     )
 
 
@@ -120,20 +121,22 @@ def _write(file: int, text: bytes) -> None:
             text = text[done:]
         os.fsync(file)
     except OSError:
-        with suppress(
-            OSError
-        ):  # the first error counts; half a line is skipped by readers, ended by the next writer
+        # The first error counts; half a line is skipped by readers, ended by the next writer.
+        with suppress(OSError):
             os.ftruncate(file, before)
         raise
 
 
 def _newest_half(file: int, size: int) -> bytes:
-    half = os.pread(file, LARGEST // 2, size - LARGEST // 2).partition(b"\n")[2]
+    half = os.pread(file, LARGEST_BYTES // 2, size - LARGEST_BYTES // 2).partition(b"\n")[2]
     return half[: half.rfind(b"\n") + 1]  # without a line that a power cut has torn
 
 
 def _replace(place: int, text: bytes) -> None:
-    """A new file in the place of the old one, once it is complete; other writers still wait for the old one."""
+    """A new file in the place of the old one, once it is complete.
+
+    Other writers still wait for the old one.
+    """
     with suppress(FileNotFoundError):
         os.unlink(BESIDE, dir_fd=place)  # left behind by a writer that was killed
     file = os.open(BESIDE, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _NO_LINK, 0o600, dir_fd=place)
@@ -158,56 +161,3 @@ def forget(directory: Path) -> None:
         raise StorageError(
             f"{directory / FILE}: {error.strerror}; the labels are still there"
         ) from error
-
-
-class Tail:
-    """The time line of a label file, brought up to date by `refresh`."""
-
-    def __init__(self, directory: Path) -> None:
-        self._path = directory / FILE
-        self._inode = self._at = 0
-        self._complained = False
-        self.timeline = Timeline()
-
-    def exists(self) -> bool:
-        """Whether anybody has ever given a label."""
-        return self._path.exists()
-
-    def refresh(self) -> None:
-        """Read the complete lines that were added since the last time."""
-        try:
-            found = os.lstat(self._path)
-            if found.st_ino == self._inode and found.st_size == self._at:
-                return
-            file = _open_plain(self._path, os.O_RDONLY)
-            try:
-                self._read(file)
-            finally:
-                os.close(file)
-            self._complained = False
-        except FileNotFoundError:
-            self._inode, self._at, self.timeline = 0, 0, Timeline()
-        except OSError as error:
-            self._complain(f"{self._path}: {error.strerror}; check the owner of the file")
-        except StorageError as error:
-            self._complain(str(error))
-
-    def _complain(self, reason: str) -> None:
-        if not self._complained:
-            log.error("labels cannot be read: %s", reason)
-        self._complained = True
-
-    def _read(self, file: int) -> None:
-        found = os.fstat(file)
-        if found.st_ino != self._inode or found.st_size < self._at:
-            self._inode, self._at, self.timeline = found.st_ino, 0, Timeline()
-        text = os.pread(file, found.st_size - self._at, self._at)
-        whole = text[: text.rfind(b"\n") + 1]
-        self._at += len(whole)
-        lines = [line for line in whole.split(b"\n") if line.strip()]
-        events = [event for line in lines if (event := Event.decode(line)) is not None]
-        now = time.time()
-        for event in events:
-            self.timeline.add(event, now)
-        if len(events) < len(lines):
-            log.warning("%s: %d broken lines skipped", self._path, len(lines) - len(events))

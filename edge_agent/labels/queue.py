@@ -1,8 +1,9 @@
 """Records wait here for their label: a person presses the button after having begun.
 
-A record is used at once, but learned only `delay` seconds after it ended (or arrived, if its clock is ahead of ours):
-then the label that held over all of it is known, or it has none. A record that brings its own label does not wait,
-except behind others: records leave in the order in which they came, because their positions must rise.
+A record is used at once, but learned only `delay` seconds after it ended (or arrived, if its clock
+is ahead of ours): then the label that held over all of it is known, or it has none. A record that
+brings its own label does not wait, except behind others: records leave in the order in which they
+came, because their positions must rise.
 """
 
 from __future__ import annotations
@@ -13,39 +14,60 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
+from typing import NamedTuple
 
 from edge_agent.errors import SourceError
-from edge_agent.labels.file import Tail
+from edge_agent.labels.tail import Tail
 from edge_agent.labels.timeline import NO_LABEL
 from edge_agent.labels.topic import LabelTopic
 from edge_agent.records import Record
 from edge_agent.sources.paced import seconds_of
 
 log = logging.getLogger("fsir.labels")
-DELAY = 5.0  # seconds
+DELAY_SECONDS = 5.0
 LONGEST_QUEUE = 2000  # records
 Span = tuple[float, float]
 
 
+class _Waiting(NamedTuple):
+    """A record in the queue."""
+
+    record: Record
+    span: Span | None  # for which it needs a label; None: it does not
+    due: float  # when its label is decided
+
+
 class Labelling:
-    """The queue between a source and the learners. `owned` tells whether a record brings its own label.
+    """The queue between a source and the learners. `owned`: the record brings its own label.
 
     tail: where labels are read; without one every record is learned as it is.
-    pressed: records without a time of their own take labels too, at the time of their arrival or of `time_column`;
-    without it only records that say which time they cover do.
+    pressed: records without a time of their own take labels too, at the time of their arrival or of
+    `time_column`; without it only records that say which time they cover do.
     """
 
     def __init__(
-        self, tail: Tail | None = None, delay: float = DELAY, *, pressed: bool = False, replayable: bool = False,
-        time_column: str | None = None, topic: LabelTopic | None = None,
-        clock: Callable[[], float] = time.time, now: Callable[[], float] = time.monotonic,
-    ) -> None:  # fmt: skip
-        self._tail, self._delay, self._pressed, self._replayable = tail, delay, pressed, replayable
-        self._time_column, self._topic, self._clock, self._now = time_column, topic, clock, now
-        self._queue: deque[tuple[Record, Span | None, float]] = (
-            deque()
-        )  # the last: when its label is settled
-        self._late, self._reminded = 0, False
+        self,
+        tail: Tail | None = None,
+        delay: float = DELAY_SECONDS,
+        *,
+        pressed: bool = False,
+        replayable: bool = False,
+        time_column: str | None = None,
+        topic: LabelTopic | None = None,
+        clock: Callable[[], float] = time.time,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._tail = tail
+        self._delay = delay
+        self._pressed = pressed
+        self._replayable = replayable
+        self._time_column = time_column
+        self._subscription = None if topic is None else topic.subscription
+        self._clock = clock
+        self._now = now
+        self._queue: deque[_Waiting] = deque()
+        self._late = 0
+        self._reminded = False
 
     def __len__(self) -> int:
         return len(self._queue)
@@ -56,43 +78,49 @@ class Labelling:
         return len(self._queue) >= LONGEST_QUEUE
 
     def add(self, record: Record, owned: bool) -> None:
-        """One more record; it comes out of `settled` in its turn."""
+        """One more record; it comes out of `decided` in its turn."""
         span = None if owned else self._span(record)
         wait = 0.0 if span is None else self._delay + min(0.0, span[1] - self._clock())
-        self._queue.append((record, span, self._now() + max(0.0, wait)))
+        self._queue.append(_Waiting(record, span, self._now() + max(0.0, wait)))
 
     def _span(self, record: Record) -> Span | None:
         """The time for which a record needs a label; None if it is not to get one."""
         if self._tail is None:
             return None
-        if record.span is not None or not self._pressed:
-            if record.span is None:
-                self._remind()
+        if record.span is not None:
             return record.span
+        if not self._pressed:
+            self._remind(self._tail)
+            return None
         if self._time_column is None and self._replayable:
             raise SourceError(
-                f"record {record.position.ordinal} does not say when it was made: --labels needs times; name the "
-                "column that has them with --time-column, or let the records bring their labels"
+                f"record {record.position.ordinal} does not say when it was made: --labels needs "
+                "times; name the column that has them with --time-column, "
+                "or let the records bring their labels"
             )
-        moment = None if self._time_column is None else seconds_of(record.x.get(self._time_column))
-        if moment is None:
-            moment = (
-                -math.inf if self._replayable else self._clock()
-            )  # one broken line of a file: never labelled
-        return moment, moment
+        made = self._made(record)
+        return made, made
 
-    def _remind(self) -> None:
+    def _made(self, record: Record) -> float:
+        """When a record that says so in its time column, or not at all, was made."""
+        made = None if self._time_column is None else seconds_of(record.x.get(self._time_column))
+        if made is not None:
+            return made
+        # One broken line of a file: never labelled.
+        return -math.inf if self._replayable else self._clock()
+
+    def _remind(self, tail: Tail) -> None:
         """Once: whoever presses a button should know if nobody listens."""
-        if not self._reminded and self._tail is not None and self._tail.exists():
+        if not self._reminded and tail.exists():
             log.warning(
                 "there are labels, but these records are not to get them: run with --labels press"
             )
             self._reminded = True
 
-    def settled(self) -> Record | None:
-        """Take the oldest record, with its label, if that is settled."""
+    def decided(self) -> Record | None:
+        """Take the oldest record, with its label, if that is decided."""
         now = self._now()
-        if not self._queue or (self._queue[0][2] > now and len(self._queue) <= LONGEST_QUEUE):
+        if not self._queue or (self._queue[0].due > now and len(self._queue) <= LONGEST_QUEUE):
             return None
         record, span, due = self._queue.popleft()
         return record if span is None else replace(record, y=self._label(span, early=due > now))
@@ -110,26 +138,26 @@ class Labelling:
             )
         return NO_LABEL
 
-    # --- for the loop ---------------------------------------------------------------------------------------------
+    # --- for the loop -----------------------------------------------------------------------------
 
     def step(self, now: float) -> None:
         """Handle labels that arrive as messages."""
-        if self._topic is not None:
-            self._topic.connection.step(now)
+        if self._subscription is not None:
+            self._subscription.step(now)
 
     def due(self, now: float) -> float:
         """When to come back, by the clock that never goes back."""
-        moments = [self._queue[0][2]] if self._queue else []
-        if self._topic is not None:
-            moments.append(self._topic.connection.next_due(now))
-        return min(moments, default=float("inf"))
+        due_times = [self._queue[0].due] if self._queue else []
+        if self._subscription is not None:
+            due_times.append(self._subscription.next_due(now))
+        return min(due_times, default=math.inf)
 
     def readers(self) -> list[int]:
         """What to wait on for labels."""
-        found = None if self._topic is None else self._topic.connection.fileno()
-        return [] if found is None else [found]
+        descriptor = None if self._subscription is None else self._subscription.fileno()
+        return [] if descriptor is None else [descriptor]
 
     def close(self) -> None:
         """Disconnect."""
-        if self._topic is not None:
-            self._topic.connection.close()
+        if self._subscription is not None:
+            self._subscription.close()

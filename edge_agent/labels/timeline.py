@@ -1,7 +1,8 @@
-"""What the owner was doing when: label events on a time line, and the label that holds over a whole record.
+"""What the owner was doing when: label events on a time line, and the label of a whole record.
 
-An event says "from this time on the activity is ...", until the next event or until it expires; an empty label says
-"not known from here on". A record over a change of label has no clear one, and gets none.
+An event says "from this time on the activity is ...", until the next event or until it expires; an
+empty label says "not known from here on". A record over a change of label has no clear one, and
+gets none.
 
     >>> day = Timeline()
     >>> day.add(Event(100.0, "walking", until=200.0))
@@ -17,13 +18,15 @@ import math
 from bisect import bisect_right, insort
 from dataclasses import dataclass
 
-EXPIRES = 1800.0  # seconds after which a label is no longer believed: a forgotten button must not label the night
+# After which a label is no longer believed: a forgotten button must not label the night.
+EXPIRES_SECONDS = 1800.0
 NO_LABEL = ""  # of a time at which nobody said anything, or more than one thing
-LONGEST = 200  # characters of a label
+LONGEST_LABEL = 200  # characters
 REMEMBERED = 2000  # events; older ones are forgotten
-DAY = 86400.0
-AHEAD = DAY  # seconds by which a label may begin in the future: clocks differ, but a later one has another unit
-LASTS = 30 * DAY  # the longest stay
+DAY_SECONDS = 86400.0
+# By which a label may begin in the future: clocks differ, but a later one has another unit.
+AHEAD_SECONDS = DAY_SECONDS
+LASTS_SECONDS = 30 * DAY_SECONDS  # the longest stay
 
 
 @dataclass(frozen=True, order=True)
@@ -36,42 +39,44 @@ class Event:
 
     def encode(self) -> bytes:
         """One line of JSON."""
-        return (
-            json.dumps({"time": self.time, "label": self.label, "until": self.until}).encode()
-            + b"\n"
-        )
+        table = {"time": self.time, "label": self.label, "until": self.until}
+        return json.dumps(table).encode() + b"\n"
 
     @classmethod
     def decode(cls, line: bytes) -> Event | None:
         """Read such a line; None if it is broken."""
         try:
-            found = json.loads(line)
-            event = cls(float(found["time"]), found["label"], float(found["until"]))
+            table = json.loads(line)
+            event = cls(float(table["time"]), table["label"], float(table["until"]))
         except (ValueError, TypeError, KeyError, OverflowError, RecursionError):
             return None
-        sound = (
-            math.isfinite(event.time)
-            and math.isfinite(event.until)
-            and isinstance(event.label, str)
-        )
-        return event if sound and len(event.label) <= LONGEST else None
+        finite = math.isfinite(event.time) and math.isfinite(event.until)
+        sound = isinstance(event.label, str) and len(event.label) <= LONGEST_LABEL
+        return event if finite and sound else None
 
 
 class Timeline:
-    """Events in the order of their times; of two at the same time the one that was added later holds."""
+    """Events in the order of their times; of two at the same time the one added later holds."""
 
     def __init__(self) -> None:
         self._events: list[Event] = []
 
     def add(self, event: Event, now: float = math.inf) -> None:
-        """One more event, at any time; where too many are known, those that begin long after `now` go first."""
+        """One more event, at any time.
+
+        Where too many are known, those that begin long after `now` go first.
+        """
         insort(self._events, event, key=lambda other: other.time)
         while len(self._events) > REMEMBERED:
-            del self._events[-1 if self._events[-1].time > now + AHEAD else 0]
+            del self._events[-1 if self._events[-1].time > now + AHEAD_SECONDS else 0]
 
     def over(self, first: float, last: float) -> str:
-        """The label that holds from `first` to `last`, both included; empty if there is none, or more than one."""
-        events, at = self._events, self._last_until(first)
+        """The label that holds from `first` to `last`, both included.
+
+        Empty if there is none, or more than one.
+        """
+        events = self._events
+        at = self._last_until(first)
         label = events[at].label if at >= 0 else NO_LABEL
         while at >= 0 and label and events[at].label == label:
             following = events[at + 1].time if at + 1 < len(events) else math.inf

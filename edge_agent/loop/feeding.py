@@ -94,7 +94,7 @@ class Feeding:
 
     def _learn(self) -> None:
         """Learn the records whose labels are known."""
-        while self._open() and (record := self._labelling.settled()) is not None:
+        while self._open() and (record := self._labelling.decided()) is not None:
             for agent in self._agents:
                 none_yet = not agent.n
                 if agent.learn(record) and none_yet and agent.n:

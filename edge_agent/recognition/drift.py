@@ -1,25 +1,26 @@
-"""Whether the subspace still fits this device: two watches, each over one stream of numbers, with River's ADWIN.
+"""Whether the subspace still fits this device: two watches, each over one stream of numbers.
 
-With labels: the errors of the federation's classifier. Without any: how far a record lies from where its class used to
-be on this device, in units of the spread. The first `REFERENCE` records of each class (as the classifier names it)
-say where that is. A spread below that of all classes together is not believed: whoever sits once sits more still than
-over a week. Only a rise counts. The figures behind these choices are in docs/recognition.md.
+With labels: the errors of the federation's classifier. Without any: how far a record lies from
+where its class used to be on this device, in units of the spread. The first `REFERENCE` records of
+each class (as the classifier names it) say where that is. A spread below that of all classes
+together is not believed: whoever sits once sits more still than over a week. The watches are
+River's ADWIN; only a rise counts. The figures behind these choices are in docs/recognition.md.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from river.drift import ADWIN
+
+from fsir.arrays import Matrix
 
 REFERENCE = 100  # records of a class that say where it usually is
 CONFIDENCE = 1e-5  # ADWIN's delta
 FAR = 9.0  # mean squared distance, in units of the spread, beyond which all is equally far
 KEPT = 300  # numbers of each watch that survive a restart
-Vector = NDArray[np.float64]
 
 
 class Watch:
@@ -40,29 +41,45 @@ class Watch:
         return bool(self._adwin.drift_detected and self._adwin.estimation > before)
 
 
+class _Place(NamedTuple):
+    """Where the first records of a class lie."""
+
+    n: int
+    mean: Matrix
+    squares: Matrix  # sum of squared deviations
+
+    def with_one_more(self, z: Matrix) -> _Place:
+        """The same with one more record."""
+        step = z - self.mean
+        mean = self.mean + step / (self.n + 1)
+        return _Place(self.n + 1, mean, self.squares + step * (z - mean))
+
+
 class Places:
     """Where each class usually lies on this device."""
 
     def __init__(self, table: Mapping[str, Sequence[Any]] | None = None) -> None:
-        # Class -> number, mean, sum of squared deviations of its first records.
         self._known = {
-            label: (int(n), np.frombuffer(mean), np.frombuffer(squares))
+            label: _Place(int(n), np.frombuffer(mean), np.frombuffer(squares))
             for label, (n, mean, squares) in (table or {}).items()
         }
 
-    def distance(self, z: Vector, label: str) -> float | None:
-        """Mean squared distance to the usual place of a class in units of its spread; None while that is learned."""
-        n, mean, squares = self._known.get(label, (0, np.zeros(len(z)), np.zeros(len(z))))
-        if n < REFERENCE:
-            step = z - mean
-            mean = mean + step / (n + 1)
-            self._known[label] = (n + 1, mean, squares + step * (z - mean))
+    def distance(self, z: Matrix, label: str) -> float | None:
+        """Mean squared distance to the usual place of a class in units of its spread.
+
+        None while that is learned.
+        """
+        place = self._known.get(label, _Place(0, np.zeros(len(z)), np.zeros(len(z))))
+        if place.n < REFERENCE:
+            self._known[label] = place.with_one_more(z)
             return None
-        pooled = sum(entry[2] for entry in self._known.values())
-        spread = np.maximum(
-            squares / (n - 1), pooled / max(sum(entry[0] - 1 for entry in self._known.values()), 1)
-        )
-        return float(np.mean((z - mean) ** 2 / np.maximum(spread, 1e-12)))
+        spread = np.maximum(place.squares / (place.n - 1), self._pooled())
+        return float(np.mean((z - place.mean) ** 2 / np.maximum(spread, 1e-12)))
+
+    def _pooled(self) -> Any:
+        """The spread of all classes together."""
+        squares = sum(place.squares for place in self._known.values())
+        return squares / max(sum(place.n - 1 for place in self._known.values()), 1)
 
     def table(self) -> dict[str, tuple[int, bytes, bytes]]:
         """Plain values, for the state file."""
@@ -73,28 +90,35 @@ class Places:
 
 
 class Fit:
-    """Both watches of one version of the subspace. What they found stays found until there is a new version."""
+    """Both watches of one version of the subspace.
+
+    What they found stays found until there is a new version.
+    """
 
     def __init__(self, table: Mapping[str, Any] | None = None) -> None:
         table = table or {}
-        self._errors, self._distances = (
-            Watch(table.get("errors", b"")),
-            Watch(table.get("distances", b"")),
-        )
+        self._errors = Watch(table.get("errors", b""))
+        self._distances = Watch(table.get("distances", b""))
         self._places = Places(table.get("places"))
 
     def error(self, wrong: bool) -> bool:
         """A label has come; true if errors have become more frequent just now."""
         return self._errors.update(255 if wrong else 0)
 
-    def place(self, z: Vector, label: str) -> bool:
-        """A record that is taken for `label`; true if records have moved away from their classes just now."""
+    def place(self, z: Matrix, label: str) -> bool:
+        """A record that is taken for `label`.
+
+        True if records have moved away from their classes just now.
+        """
         distance = self._places.distance(z, label)
-        return distance is not None and self._distances.update(
-            round(255 * min(distance, FAR) / FAR)
-        )
+        if distance is None:
+            return False
+        return self._distances.update(round(255 * min(distance, FAR) / FAR))
 
     def table(self) -> dict[str, Any]:
         """Plain values, for the state file."""
-        errors, distances = bytes(self._errors.values), bytes(self._distances.values)
-        return {"errors": errors, "distances": distances, "places": self._places.table()}
+        return {
+            "errors": bytes(self._errors.values),
+            "distances": bytes(self._distances.values),
+            "places": self._places.table(),
+        }

@@ -1,12 +1,16 @@
-"""What the owner is doing, told by the device itself: a small River classifier on the few numbers of each record.
+"""What the owner is doing, told by the device itself.
 
-Gaussian naive Bayes: it needs few labels, holds a handful of numbers per class, and of seven none was clearly better on
-people who took no part (docs/recognition.md). It is what the last `PAIRS` labelled records of each class teach, and is
-made anew from them now and then, after a restart too; nothing else of it is kept. A new subspace gives the numbers a
-new meaning: classifier, scores and watches start anew.
+It has a small River classifier on the few numbers of each record.
 
-Who speaks: the federation's classifier, until the device's own has learned `ENOUGH` records and was right at least as
-often on the recent ones; and always where the federation names a class of which the device has hardly seen a record.
+Gaussian naive Bayes: it needs few labels, holds a handful of numbers per class, and of seven none
+was clearly better on people who took no part (docs/recognition.md). It is what the last `PAIRS`
+labelled records of each class teach, and is made anew from them now and then, after a restart too;
+nothing else of it is kept. A new subspace gives the numbers a new meaning: classifier, scores and
+watches start anew.
+
+Who speaks: the federation's classifier, until the device's own has learned `ENOUGH` records and was
+right at least as often on the recent ones; and always where the federation names a class of which
+the device has hardly seen a record.
 """
 
 from __future__ import annotations
@@ -24,10 +28,12 @@ from edge_agent.recognition.drift import Fit
 from edge_agent.recognition.scores import DEVICE, FEDERATION, Scores
 
 PAIRS = 200  # labelled records of each class that are kept
-ENOUGH, HARDLY = 50, 10  # records learned in all, and of one class
+ENOUGH = 50  # records learned in all ...
+HARDLY = 10  # ... and of one class
 REFRESH = 500  # labelled records after which the classifier is made anew from those that are kept
 PAST = 10  # versions of the subspace whose scores are kept
-BY_ERRORS, BY_DISTANCE = "errors", "distance"
+BY_ERRORS = "errors"
+BY_DISTANCE = "distance"
 MEANING = {
     BY_ERRORS: "the federation's classifier errs more often than it used to on this device",
     BY_DISTANCE: "records of this device lie far from where their classes used to be",
@@ -38,25 +44,28 @@ def _new_model() -> Any:
     return GaussianNB()  # type: ignore[no-untyped-call]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Answer:
-    """What was found about one record when it came."""
+    """What was said about one record when it came, and by whom."""
 
     z: tuple[float, ...]
     said: str | None
     confidence: float
     by: str | None
-    device: str | None
-    federation: str | None
+    device: str | None  # what the device's own classifier takes it for
+    federation: str | None  # and that of the federation
 
 
 class Recogniser:
     """Recognition under one subspace; `table` and `of` carry it over a restart."""
 
     def __init__(self, classes: tuple[str, ...], subspace: str = "", version: int = 0) -> None:
-        self._classes, self.subspace, self.version = classes, subspace, version
+        self._classes = classes
+        self.subspace = subspace
+        self.version = version
         self._begin({})
-        self.scores, self._fit = Scores(), Fit()
+        self.scores = Scores()
+        self._fit = Fit()
         self.drift: dict[str, Any] | None = None
         self.past: list[dict[str, Any]] = []
 
@@ -73,18 +82,24 @@ class Recogniser:
                 self._model.learn_one(dict(enumerate(z)), label)
             self._learned[label] = len(kept)
 
-    # --- one record -----------------------------------------------------------------------------------------------
+    # --- one record -------------------------------------------------------------------------------
 
     def answer(self, z: tuple[float, ...], federation: str | None, confidence: float) -> Answer:
-        """What the device and the federation take a record for, and which of the two is believed."""
-        # The same as predict_proba_one, without the detour through scipy that takes most of its time.
+        """What the device and the federation take a record for, and which one is believed."""
+        # The same as predict_proba_one, without the detour through scipy that takes most of its
+        # time.
         scores: dict[str, float] = self._model.joint_log_likelihood(dict(enumerate(z)))
         device = max(scores, key=scores.__getitem__, default=None)
-        if device is not None and self._ripe(federation):
-            chance = 1.0 / sum(math.exp(score - scores[device]) for score in scores.values())
-            return Answer(z, device, round(chance, 6), "device", device, federation)
+        said = federation
         by = None if federation is None else "federation"
-        return Answer(z, federation, confidence, by, device, federation)
+        if device is not None and self._ripe(federation):
+            said = device
+            by = "device"
+            odds = sum(math.exp(score - scores[device]) for score in scores.values())
+            confidence = round(1.0 / odds, 6)
+        return Answer(
+            z=z, said=said, confidence=confidence, by=by, device=device, federation=federation
+        )
 
     def _ripe(self, federation: str | None) -> bool:
         if self._learned.total() < ENOUGH:
@@ -101,7 +116,10 @@ class Recogniser:
         return BY_DISTANCE if moved and self.drift is None else None
 
     def learn(self, answer: Answer, label: str) -> str | None:
-        """The label of a record has come: score, then learn. What the watch has found, if that is new."""
+        """The label of a record has come: score, then learn.
+
+        What the watch has found, if that is new.
+        """
         self.scores.add(label, answer.said, answer.device, answer.federation)
         reference = answer.device if answer.federation is None else answer.federation
         risen = self._fit.error(reference != label)
@@ -123,7 +141,7 @@ class Recogniser:
         }
         self._begin({})
 
-    # --- versions and restarts ------------------------------------------------------------------------------------
+    # --- versions and restarts --------------------------------------------------------------------
 
     def renewed(self, subspace: str, version: int) -> Recogniser:
         """A fresh one for a new subspace, with the scores of the old ones."""
@@ -138,14 +156,22 @@ class Recogniser:
     def table(self) -> dict[str, Any]:
         """Plain values, for the state file."""
         pairs = {label: list(kept) for label, kept in self._pairs.items()}
-        return {"subspace": self.subspace, "pairs": pairs, "scores": self.scores.table(), "fit": self._fit.table(),
-                "past": self.past, "now": self.summary()}  # fmt: skip
+        return {
+            "subspace": self.subspace,
+            "pairs": pairs,
+            "scores": self.scores.table(),
+            "fit": self._fit.table(),
+            "past": self.past,
+            "now": self.summary(),
+        }
 
     @classmethod
     def of(cls, classes: tuple[str, ...], table: Mapping[str, Any]) -> Recogniser:
         """From `table`."""
-        found = cls(classes, table["subspace"], table["now"]["version"])
-        found._begin(table["pairs"])
-        found.scores, found._fit = Scores.of(table["scores"]), Fit(table["fit"])
-        found.drift, found.past = table["now"]["drift"], list(table["past"])
-        return found
+        restored = cls(classes, table["subspace"], table["now"]["version"])
+        restored._begin(table["pairs"])
+        restored.scores = Scores.of(table["scores"])
+        restored._fit = Fit(table["fit"])
+        restored.drift = table["now"]["drift"]
+        restored.past = list(table["past"])
+        return restored

@@ -1,7 +1,8 @@
-"""`--predict`: joins the recogniser of each task to the loop and to the state file. Nothing here goes to a broker.
+"""`--predict`: joins the recogniser of each task to the loop and to the state file.
 
-A record is answered when it comes and learned when its label is settled, once: the recogniser commits what it has
-learned together with how far it has come, as the accumulators do.
+Nothing here goes to a broker. A record is answered when it comes and learned when its label is
+decided, once: the recogniser commits what it has learned together with how far it has come, as the
+accumulators do.
 """
 
 from __future__ import annotations
@@ -30,62 +31,78 @@ class TaskRecognition:
     """Recognition for one task."""
 
     def __init__(self, state: State, agent: Agent, clock: Callable[[], float]) -> None:
-        self._state, self._agent, self._clock = state, agent, clock
+        self._state = state
+        self._agent = agent
+        self._clock = clock
         self._source = agent.feed.name
         self._recogniser: Recogniser | None = None
         self._subspace: Subspace | None = None
-        self._answers: dict[int, Answer] = {}  # of records whose labels are not settled
+        self._answers: dict[int, Answer] = {}  # of records whose labels are not decided
         self._news: str | None = None
-        self._dirty = self._looked = False
+        self._dirty = False
+        self._looked = False
         self._saved_at = clock()
         self._seen = state.recognised(agent.name, self._source)
         self._learned = self._seen.ordinal
 
+    # --- a record comes ---------------------------------------------------------------------------
+
     def serve(self, record: Record) -> dict[str, Any] | None:
         """The served record, with what the owner is doing."""
         served = self._agent.serve(record)
-        task, server = self._agent.task, self._agent.projection
-        if served is None or server is None or task is None or not task.response.classes:
+        task = self._agent.task
+        projection = self._agent.projection
+        if served is None or projection is None or task is None or not task.response.classes:
             return served
         if not all(map(math.isfinite, served["z"])):
             return served
-        if self._subspace is not server.subspace:
-            self._use(server.subspace, task.response.classes)
-        assert self._recogniser is not None
-        z = tuple(
-            min(max(value, -FARTHEST), FARTHEST) for value in served["z"]
-        )  # a broken sensor must not spoil sums
-        answer = self._recogniser.answer(z, served.get("class"), served.get("confidence", 0.0))
-        if (
-            record.position.ordinal > self._seen.ordinal
-        ):  # a file that is read again after a crash tells nothing new
-            self._seen, self._looked = record.position, True
-            self._tell(self._recogniser.watch(answer), record.position.ordinal)
-        if record.position.ordinal > self._learned:
-            self._answers[record.position.ordinal] = answer
+        recogniser = self._using(projection.subspace, task.response.classes)
+        # A broken sensor must not spoil sums.
+        z = tuple(min(max(value, -FARTHEST), FARTHEST) for value in served["z"])
+        answer = recogniser.answer(z, served.get("class"), served.get("confidence", 0.0))
+        self._remember(record, answer, recogniser)
         if answer.said is not None:
             served |= {"activity": answer.said, "confidence": answer.confidence, "by": answer.by}
         if self._news is not None:
-            served["drift"], self._news = self._news, None
+            served["drift"] = self._news
+            self._news = None
         return served
 
-    def _use(self, subspace: Subspace, classes: tuple[str, ...]) -> None:
-        """Go on with this subspace: where we left off if it is the one that we had, else anew."""
+    def _remember(self, record: Record, answer: Answer, recogniser: Recogniser) -> None:
+        """Keep an answer until its label is decided, and look at where the record lies."""
+        ordinal = record.position.ordinal
+        if ordinal > self._seen.ordinal:  # a file read again after a crash tells nothing new
+            self._seen = record.position
+            self._looked = True
+            self._tell(recogniser, recogniser.watch(answer), ordinal)
+        if ordinal > self._learned:
+            self._answers[ordinal] = answer
+
+    def _using(self, subspace: Subspace, classes: tuple[str, ...]) -> Recogniser:
+        """The recogniser for this subspace.
+
+        Where we left off if it is the one that we had, else anew.
+        """
+        recogniser = self._recogniser
+        if recogniser is not None and self._subspace is subspace:
+            return recogniser
         about = f"{subspace.version}\0{subspace.features}\0".encode() + subspace.basis.tobytes()
         identity = hashlib.sha256(about).hexdigest()[:16]
-        if self._recogniser is None:
-            self._recogniser = self._restored(classes)
-        if self._recogniser.subspace != identity:
-            if self._recogniser.subspace:
+        if recogniser is None:
+            recogniser = self._restored(classes)
+        if recogniser.subspace != identity:
+            if recogniser.subspace:
                 log.info(
                     "%s: a new subspace, version %d: recognition starts anew",
                     self._agent.name,
                     subspace.version,
                 )
-            self._recogniser = self._recogniser.renewed(identity, subspace.version)
+            recogniser = recogniser.renewed(identity, subspace.version)
             self._answers.clear()  # their numbers mean something else now
             self._dirty = True
+        self._recogniser = recogniser
         self._subspace = subspace
+        return recogniser
 
     def _restored(self, classes: tuple[str, ...]) -> Recogniser:
         raw = self._state.recognition(self._agent.name)
@@ -96,32 +113,45 @@ class TaskRecognition:
             self._learned = table["learned"]
         return Recogniser.of(classes, table)
 
+    # --- its label is decided ---------------------------------------------------------------------
+
     def learn(self, record: Record) -> None:
-        """The label of a record is settled: learn it, if it has one."""
-        ordinal, task = record.position.ordinal, self._agent.task
+        """The label of a record is decided: learn it, if it has one."""
+        ordinal = record.position.ordinal
+        task = self._agent.task
         answer = self._answers.pop(ordinal, None)
         if answer is None or task is None or self._recogniser is None:
             return
-        self._learned, self._dirty = ordinal, True
-        label = task.slicing.slice_of(
-            record.x.get(task.response.name) if record.y is None else record.y
-        )
+        self._learned = ordinal
+        self._dirty = True
+        response = record.x.get(task.response.name) if record.y is None else record.y
+        label = task.slicing.slice_of(response)
         if label >= 0:
-            self._tell(self._recogniser.learn(answer, task.response.classes[label]), ordinal)
+            news = self._recogniser.learn(answer, task.response.classes[label])
+            self._tell(self._recogniser, news, ordinal)
 
-    def _tell(self, found: str | None, ordinal: int) -> None:
+    def _tell(self, recogniser: Recogniser, news: str | None, ordinal: int) -> None:
         """Once: in the log, in the next served line, and for `fsir-agent status`."""
-        if found is not None and self._recogniser is not None:
+        if news is not None:
             log.warning(
-                "%s: the subspace no longer fits this device: %s (record %d). Was the sensor moved or turned? The "
-                "device's own classifier starts anew", self._agent.name, MEANING[found], ordinal,
-            )  # fmt: skip
-            self._recogniser.alarm(found, ordinal, self._clock())
-            self._news, self._dirty = found, True
+                "%s: the subspace no longer fits this device: %s (record %d). Was the sensor "
+                "moved or turned? The device's own classifier starts anew",
+                self._agent.name,
+                MEANING[news],
+                ordinal,
+            )
+            recogniser.alarm(news, ordinal, self._clock())
+            self._news = news
+            self._dirty = True
+
+    # --- saving -----------------------------------------------------------------------------------
 
     @property
     def dirty(self) -> bool:
-        """Whether something was learned that is not saved. Where records lie can wait: it would cost the card."""
+        """Whether something was learned that is not saved.
+
+        Where records lie can wait: it would cost the card.
+        """
         return self._dirty
 
     def checkpoint(self, leaving: bool) -> None:
@@ -132,7 +162,8 @@ class TaskRecognition:
             self._state.keep_recognition(
                 self._agent.name, self._source, self._seen, msgpack.packb(table)
             )
-            self._dirty = self._looked = False
+            self._dirty = False
+            self._looked = False
             self._saved_at = self._clock()
 
 
@@ -149,7 +180,7 @@ class Recognition:
         return self._tasks[agent.name].serve(record)
 
     def learn(self, record: Record) -> None:
-        """A record whose label is settled."""
+        """A record whose label is decided."""
         for task in self._tasks.values():
             task.learn(record)
 

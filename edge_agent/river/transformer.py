@@ -1,12 +1,10 @@
-"""FSIR for River users: a supervised transformer that composes with scalers, classifiers and metrics."""
+"""FSIR for River users: a supervised transformer that composes with classifiers and metrics."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from river import base
 
 from edge_agent.errors import StateError
@@ -18,19 +16,19 @@ if TYPE_CHECKING:
 
     from edge_agent.member import Member
 
-# Steps that look at one record at a time and remember nothing: what they pass on is still raw.
-_STATELESS = ("Select", "SelectType", "Discard", "Prefixer", "Suffixer", "Renamer")
-_FRAMES = 12
-
 
 class FSIR(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
-    """Sliced inverse regression: projects records on the few directions that carry the information about the target.
+    """Sliced inverse regression: the few directions of the features that tell about the target.
 
-    Alone it learns the directions from its own stream. With a `member` it takes part in a federation: records go to the
-    device's agent, which reports once with noise, and the directions are those that the aggregator sends back.
+    Alone it learns the directions from its own stream. With a `member` it takes part in a
+    federation: records go to the device's agent, which reports once with noise, and the directions
+    are those that the aggregator sends back.
 
-    A federated FSIR takes raw features only. A scaler that learns, upstream in the pipeline, would mix each record into
-    all later ones, and the privacy proof would not hold: such a pipeline is refused.
+    A federated FSIR takes raw features only: as they were measured, or changed by a step that looks
+    at one record alone and remembers nothing. A scaler or any other learner upstream would mix each
+    record into later ones, and the privacy proof would not hold. Nobody can tell from the numbers:
+    whoever connects a federation states it with `raw_features=True`, and without the statement
+    there is no federated FSIR. Scales belong into the task.
 
     Parameters
     ----------
@@ -41,11 +39,15 @@ class FSIR(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
     slices
         Intervals into which a numeric target is cut.
     member
-        The device's part in a federation, an `edge_agent.member.Member`.
+        The device's part in a federation, an `edge_agent.member.Member`. It needs `raw_features`.
+    raw_features
+        The statement that the features reach FSIR raw, see above. It means nothing without a
+        member.
 
     Examples
     --------
-    Forty sensors, one hidden factor that drives them all, and a target that depends on the small differences:
+    Forty sensors, one hidden factor that drives them all, and a target that depends on the small
+    differences:
 
     >>> import random
     >>> from river import linear_model, metrics
@@ -77,6 +79,7 @@ class FSIR(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
         warm_up: int = 100,
         slices: int = 8,
         member: Member | None = None,
+        raw_features: bool = False,
     ) -> None:
         for name, value, low in (
             ("n_components", n_components, 1),
@@ -85,57 +88,54 @@ class FSIR(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
         ):
             if value < low:
                 raise ValueError(f"{name} = {value!r}: must be at least {low}")
-        self.n_components, self.warm_up, self.slices, self.member = (
-            n_components,
-            warm_up,
-            slices,
-            member,
-        )
+        self.n_components = n_components
+        self.warm_up = warm_up
+        self.slices = slices
+        self.member = member
+        self.raw_features = raw_features
+        if member is not None:
+            self._require_raw_features()
         self._local = LocalSubspace(n_components, warm_up, slices)
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {"warm_up": 20}
 
-    # --- one record -----------------------------------------------------------------------------------------------
+    def _require_raw_features(self) -> None:
+        """Nothing is learned into a federation without the statement that the features are raw."""
+        if not self.raw_features:
+            raise StateError(
+                "FSIR with a federation behind it takes raw features only: a scaler or another "
+                "learner before it may mix one record into others, and the privacy proof would not "
+                "hold. Put scales into the task, and say with raw_features=True that the features "
+                "reach FSIR as they were measured"
+            )
+
+    # --- one record -------------------------------------------------------------------------------
 
     def learn_one(self, x: dict[Hashable, Any], y: Any) -> None:  # type: ignore[override]
         """Learn from one record."""
         if self.member is None:
             self._local.learn([(x, y)])
         else:
-            self._refuse_learned_features()
-            self.member.learn({str(key): value for key, value in x.items()}, y)
+            self._require_raw_features()
+            self.member.learn(_texts(x), y)
 
     def transform_one(self, x: dict[Hashable, Any]) -> dict[Hashable, float]:
         """Coordinates of one record; empty while no directions are known."""
         if self.member is not None:
             self.member.step()
-            served = self.member.agent.serve(
-                Record(Position(0), {str(key): value for key, value in x.items()})
-            )
+            served = self.member.agent.serve(Record(Position(0), _texts(x)))
             return {} if served is None else _named(served["z"])
-        if (z := self._project([x])) is None:
-            return {}
-        return _named(z[0].tolist())
+        z = self._local.project([x])
+        return {} if z is None else _named(z[0].tolist())
 
-    def _project(
-        self, records: list[Mapping[Hashable, Any]]
-    ) -> np.ndarray[Any, np.dtype[np.float64]] | None:
-        if not self._local.ready or not records:
-            return None
-        return self._local.project(np.array([self._local.row(x) for x in records]))
-
-    # --- mini-batches ---------------------------------------------------------------------------------------------
+    # --- mini-batches -----------------------------------------------------------------------------
 
     def learn_many(self, X: pd.DataFrame, y: pd.Series) -> None:
         """Learn from a mini-batch; the same as `learn_one` on each of its rows."""
-        if self.member is None:
-            self._local.learn(list(zip(X.to_dict("records"), y.tolist(), strict=True)))
-        else:
-            self._refuse_learned_features()
-            for x, target in zip(X.to_dict("records"), y.tolist(), strict=True):
-                self.member.learn({str(key): value for key, value in x.items()}, target)
+        for x, target in zip(X.to_dict("records"), y.tolist(), strict=True):
+            self.learn_one(x, target)
 
     def transform_many(self, X: pd.DataFrame) -> pd.DataFrame:
         """Coordinates of a mini-batch."""
@@ -143,35 +143,10 @@ class FSIR(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
 
         return pd.DataFrame([self.transform_one(x) for x in X.to_dict("records")], index=X.index)
 
-    # --- the proof needs raw features -----------------------------------------------------------------------------
 
-    def _refuse_learned_features(self) -> None:
-        """Refuse to learn inside a pipeline in which something upstream learns."""
-        compose = sys.modules.get("river.compose")
-        if compose is None:
-            return
-        frame = sys._getframe(2)
-        for _ in range(_FRAMES):
-            caller = frame.f_locals.get("self")
-            if caller is not None and type(caller) is compose.Pipeline:
-                for step in caller.steps.values():
-                    if _contains(step, self):
-                        break
-                    if type(step).__name__ not in _STATELESS or not type(
-                        step
-                    ).__module__.startswith("river.compose"):
-                        raise StateError(
-                            f"{type(step).__name__} stands before FSIR in the pipeline, and may mix one record into "
-                            "others. With a federation behind it FSIR takes raw features only: put scales into the task"
-                        )
-            if frame.f_back is None:
-                return
-            frame = frame.f_back
-
-
-def _contains(step: Any, wanted: Any) -> bool:
-    inner = getattr(step, "steps", None) or getattr(step, "transformers", None) or {}
-    return step is wanted or any(_contains(each, wanted) for each in inner.values())
+def _texts(x: dict[Hashable, Any]) -> dict[str, Any]:
+    """A record under names that are texts: River allows any hashable as a name."""
+    return {str(key): value for key, value in x.items()}
 
 
 def _named(z: list[float]) -> dict[Hashable, float]:

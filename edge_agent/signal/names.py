@@ -1,7 +1,8 @@
 """The 561 features of the UCI set by name, built from their structure: signals x statistics x axes.
 
-The names are those of its features.txt, its slips included (`fBodyBody...`, the brackets of the second angle). There
-the 42 `bandsEnergy` names stand for three axes each; here the axis is appended: `fBodyAcc-bandsEnergy()-1,8-X`.
+The names are those of its features.txt, its slips included (`fBodyBody...`, the brackets of the
+second angle). There the 42 `bandsEnergy` names stand for three axes each; here the axis is
+appended: `fBodyAcc-bandsEnergy()-1,8-X`.
 """
 
 from __future__ import annotations
@@ -42,19 +43,26 @@ SHAPE = ("skewness()", "kurtosis()")
 
 
 def of(signal: str, statistic: str, axis: str = "") -> str:
-    """The name of one statistic of one signal; a magnitude has no axis."""
+    """The name of one statistic of one signal; a magnitude has no axis.
+
+    >>> of("tBodyAcc", "mean()", "X"), of("tBodyAccMag", "std()")
+    ('tBodyAcc-mean()-X', 'tBodyAccMag-std()')
+    """
     return f"{signal}-{statistic}" + (f"-{axis}" if axis else "")
 
 
 def ar(signal: str, k: int, axis: str = "") -> str:
+    """The name of the k-th autoregression coefficient of one signal."""
     return f"{signal}-arCoeff()" + (f"-{axis},{k}" if axis else f"{k}")
 
 
 def correlation(signal: str, pair: tuple[str, str]) -> str:
+    """The name of the correlation of two axes of one signal."""
     return f"{signal}-correlation()-{pair[0]},{pair[1]}"
 
 
 def band(signal: str, low: int, high: int, axis: str) -> str:
+    """The name of the energy in one band of one axis; low, high: first and last bin, from 1."""
     return f"{signal}-bandsEnergy()-{low},{high}-{axis}"
 
 
@@ -71,15 +79,11 @@ def _time(signal: str, axes: tuple[str, ...]) -> list[str]:
 
 
 def _spectrum(signal: str, axes: tuple[str, ...]) -> list[str]:
-    places = [
-        of(signal, statistic, axis) for statistic in ("maxInds", "meanFreq()") for axis in axes
-    ]
+    places = [of(signal, place, axis) for place in ("maxInds", "meanFreq()") for axis in axes]
     shape = [of(signal, statistic, axis) for axis in axes for statistic in SHAPE]
-    bands = (
-        [band(signal, low, high, axis) for axis in axes for low, high in BANDS]
-        if len(axes) == 3
-        else []
-    )
+    bands = []
+    if len(axes) == 3:
+        bands = [band(signal, low, high, axis) for axis in axes for low, high in BANDS]
     return [*_common(signal, axes), *places, *shape, *bands]
 
 

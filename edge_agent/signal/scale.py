@@ -1,13 +1,17 @@
-"""Features mapped to [-1, 1] by public ranges: physics and the definitions of the statistics, never a data set.
+"""Features mapped to [-1, 1] by public ranges.
+
+The ranges come from physics and from the definitions of the statistics, never from a data set.
 
 Three maps, each clipped at its ends, so that a record has a bounded norm whatever the sensor does:
     linear   low to -1, high to +1: directions, correlations, entropies, indices, autoregression
-    decades  0 to -1, high to +1, logarithmic above `low`: what is positive and spans the decades between sensor noise
-             and vigorous motion (deviations, energies, amplitudes). A phone on a table and a phone in the pocket of
-             someone walking differ by a factor of a hundred in amplitude and ten thousand in energy: linearly, all
-             but the wildest windows would be the same number
+    decades  0 to -1, high to +1, logarithmic above `low`: what is positive and spans the decades
+             between sensor noise and vigorous motion (deviations, energies, amplitudes). A phone on
+             a table and a phone in the pocket of someone walking differ by a factor of a hundred in
+             amplitude and ten thousand in energy: linearly, all but the wildest windows would be
+             the same number
     signed   the same on both sides of zero: means and extremes of signals that swing
-`low` is about the noise of a phone's sensor after the 20 Hz filter, `high` what legs and hands can do.
+`low` is about the noise of a phone's sensor after the 20 Hz filter, `high` what legs and hands can
+do.
 """
 
 from __future__ import annotations
@@ -15,11 +19,9 @@ from __future__ import annotations
 from math import comb
 
 import numpy as np
-from numpy.typing import NDArray
 
 from edge_agent.signal.names import AXES, FEATURE_NAMES
-
-Array = NDArray[np.float64]
+from fsir.arrays import Matrix
 
 # Amplitudes (low, high): g, g per sample, rad/s, rad/s per sample.
 AMPLITUDES = {
@@ -30,7 +32,7 @@ AMPLITUDES = {
     "BodyGyroJerk": (5e-3, 2.5),
 }
 # One g, and room for a sensor whose zero and scale are a little off.
-GRAVITY = 1.25
+GRAVITY_G = 1.25
 # White noise of deviation s has amplitudes of about s/8 in the 64 bins of a window of 128.
 SPECTRAL_NOISE = 1 / 8
 
@@ -68,11 +70,11 @@ def _range(name: str) -> tuple[int, float, float]:
         case "kurtosis":
             return DECADES, 1.0, 64.0
         case "mean" | "max" | "min" if signal == "tGravityAcc":
-            return LINEAR, -GRAVITY, GRAVITY
+            return LINEAR, -GRAVITY_G, GRAVITY_G
         case "energy" if signal == "tGravityAcc":
-            return LINEAR, 0.0, GRAVITY**2
+            return LINEAR, 0.0, GRAVITY_G**2
         case "sma" if signal == "tGravityAcc":
-            return LINEAR, 0.0, 3**0.5 * GRAVITY
+            return LINEAR, 0.0, 3**0.5 * GRAVITY_G
         case "mean" | "max" | "min" if not spectrum and name.endswith(AXES):
             return SIGNED, low, high
         case "energy" | "bandsEnergy":
@@ -84,21 +86,20 @@ def _range(name: str) -> tuple[int, float, float]:
 
 _KIND, _LOW, _HIGH = (np.array(column) for column in zip(*map(_range, FEATURE_NAMES), strict=True))
 _IS_LINEAR = _KIND == LINEAR
-# What a linear map has no use for becomes 1, so that all columns go through the same few operations.
+# What a linear map has no use for becomes 1: all columns go through the same few operations.
 _NOISE = np.where(_IS_LINEAR, 1.0, _LOW)
 _DECADES = np.log1p(_HIGH / _NOISE)
 
 
-def scale(features: Array) -> Array:
+def scale(features: Matrix) -> Matrix:
     """Unscaled features (m x 561, or one row) to [-1, 1]."""
     x = np.asarray(features, dtype=np.float64)
     if x.shape[-1:] != (len(FEATURE_NAMES),):
         raise ValueError(
-            f"features of shape {x.shape}: scale takes the {len(FEATURE_NAMES)} columns of features()"
+            f"features of shape {x.shape}: "
+            f"scale takes the {len(FEATURE_NAMES)} columns of features()"
         )
     linear = 2 * (x - _LOW) / (_HIGH - _LOW) - 1
     decades = np.log1p(np.abs(x) / _NOISE) / _DECADES
-    mapped = np.where(
-        _IS_LINEAR, linear, np.where(_KIND == SIGNED, np.sign(x) * decades, 2 * decades - 1)
-    )
-    return np.clip(mapped, -1.0, 1.0)
+    spread = np.where(_KIND == SIGNED, np.sign(x) * decades, 2 * decades - 1)
+    return np.clip(np.where(_IS_LINEAR, linear, spread), -1.0, 1.0)

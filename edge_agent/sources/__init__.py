@@ -24,7 +24,8 @@ def open_source(address: str, options: Options) -> Source:
     scheme, colon, rest = address.partition(":")
     if not colon or not rest:
         raise SourceError(
-            f"source {address!r}: write scheme:rest, for example csv:readings.csv; schemes: {_known()}"
+            f"source {address!r}: write scheme:rest, for example csv:readings.csv; "
+            f"schemes: {_known()}"
         )
     source: Source = _factory(scheme, address)(rest, options)
     if options.time_column is not None:

@@ -1,14 +1,16 @@
 """What a source of records is, so that others can add one.
 
-A source is a class found by its scheme: `csv:FILE` asks for the scheme `csv`. Schemes of other packages are entry
-points of the group `fsir.sources` that name a callable `(rest, options) -> Source`.
+A source is a class found by its scheme: `csv:FILE` asks for the scheme `csv`. Schemes of other
+packages are entry points of the group `fsir.sources` that name a callable
+`(rest, options) -> Source`.
 
-The one duty of a source: no record twice. Each record has an ordinal that no other record of the same source ever has,
-and rises. A source that can go back (a file) is `replayable`: `resume` continues right behind the position given. A
-source that cannot (standard input, a sensor) numbers on from there: records that were read and not saved are lost.
+A source has two duties. No record twice: each record has an ordinal that no other record of the
+same source ever has, and rises. A source that can go back (a file) is `replayable`: `resume`
+continues right behind the position given. A source that cannot (standard input, a sensor) numbers
+on from there: records that were read and not saved are lost.
 
-A source whose records overlap has an attribute `unit_records`: how many consecutive records one reading can touch. The
-agent takes no task that protects fewer together.
+And `unit_records`: every source states how many consecutive records one reading can touch, 1 if its
+records do not overlap. The agent takes no task that protects fewer together.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ __all__ = ["ENTRY_POINTS", "START", "Options", "Position", "Record", "Source"]
 ENTRY_POINTS = "fsir.sources"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Options:
     """What the owner said about the source; each source takes what concerns it."""
 
@@ -33,10 +35,10 @@ class Options:
     speed: float | None = None  # ... times this
     record_id: str | None = None  # the value that tells a repeated reading from a new one
     broker: Broker | None = None  # where the sensors publish
-    acc_range: float | None = (
-        None  # full scale of an accelerometer in g, where the source does not know it
-    )
-    gyro_range: float | None = None  # and of a gyroscope in rad/s
+    # Full scale of an accelerometer in g and of a gyroscope in rad/s, where the source does not
+    # know it.
+    acc_range: float | None = None
+    gyro_range: float | None = None
 
 
 class Source(Protocol):
@@ -48,11 +50,18 @@ class Source(Protocol):
 
     @property
     def stream(self) -> str:
-        """Identifies the records for the ledger: equal ordinals of one stream are one record. Usually the name."""
+        """Identifies the records for the ledger: equal ordinals of one stream are one record.
+
+        Usually the name.
+        """
 
     @property
     def replayable(self) -> bool:
         """Whether records that are not read now can be read later."""
+
+    @property
+    def unit_records(self) -> int:
+        """How many consecutive records one reading can touch."""
 
     @property
     def ended(self) -> bool:
@@ -61,7 +70,8 @@ class Source(Protocol):
     def resume(self, after: Position) -> None:
         """Continue behind a position; before the first poll, where the last call counts.
 
-        A replayable source raises `SourceError` if the record at this position is not the one that was there.
+        A replayable source raises `SourceError` if the record at this position is not the one that
+        was there.
         """
 
     def poll(self, limit: int) -> list[Record]:
@@ -75,8 +85,3 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
-
-
-def unit_records(source: Source) -> int:
-    """How many consecutive records one reading can touch; a source that does not say has one record for each."""
-    return int(getattr(source, "unit_records", 1))

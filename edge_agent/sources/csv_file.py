@@ -1,6 +1,7 @@
-"""`csv:FILE`: a table with a header line. Separator: comma, semicolon or tab, whichever the header has most of.
+"""`csv:FILE`: a table with a header line.
 
-One line is one row. CSV allows a quoted text to go on in the next line, but then one stray quote could swallow all rows
+The separator is comma, semicolon or tab, whichever the header has most of. One line is one row. CSV
+allows a quoted text to go on in the next line, but then one stray quote could swallow all rows
 behind it: such texts are not read, and the log says so.
 """
 
@@ -33,7 +34,8 @@ class CsvFile(LineSource):
         super().__init__(rest, options.follow)
         self.columns: list[str] = []  # empty until the header is there
         self._separator = ","
-        self._time_column, self._told = options.time_column, False
+        self._time_column = options.time_column
+        self._told = False
 
     def resume(self, after: Position) -> None:
         """Read the header, then go on behind a record."""
@@ -42,32 +44,37 @@ class CsvFile(LineSource):
 
     def _read_header(self) -> None:
         if (line := self._lines.header()) is not None:
-            text = line.decode("utf-8-sig", "replace")
-            self._separator = max(",;\t", key=text.count)
-            try:
-                self.columns = [column.strip() for column in self._fields(text)]
-            except csv.Error as error:
-                raise SourceError(
-                    f"{self.path}: the first line should name the columns: {_reason(error)}"
-                ) from None
-            if not self.columns:
-                raise SourceError(
-                    f"{self.path}: the first line should name the columns, and is empty"
-                )
-            if self._time_column not in (None, *self.columns):
-                names = ", ".join(self.columns)
-                raise SourceError(
-                    f"--time-column {self._time_column}: {self.path} has no such column, but {shown(names)}"
-                )
+            self._name_columns(line.decode("utf-8-sig", "replace"))
         elif self.ended and not self._told:
             self._told = True
             log.warning(
-                "%s is empty: its first line should name the columns, and the others hold the records",
+                "%s is empty: its first line should name the columns, "
+                "and the others hold the records",
                 self.path,
             )
 
+    def _name_columns(self, header: str) -> None:
+        self._separator = max(",;\t", key=header.count)
+        try:
+            self.columns = [column.strip() for column in self._fields(header)]
+        except csv.Error as error:
+            raise SourceError(
+                f"{self.path}: the first line should name the columns: {_reason(error)}"
+            ) from None
+        if not self.columns:
+            raise SourceError(f"{self.path}: the first line should name the columns, and is empty")
+        if self._time_column not in (None, *self.columns):
+            names = ", ".join(self.columns)
+            raise SourceError(
+                f"--time-column {self._time_column}: {self.path} has no such column, "
+                f"but {shown(names)}"
+            )
+
     def _fields(self, text: str) -> list[str]:
-        """The fields of one line. Strict: a quote that is not closed is an error, and not the end of a text."""
+        """The fields of one line.
+
+        Strict: a quote that is not closed is an error, and not the end of a text.
+        """
         return next(csv.reader([text], delimiter=self._separator, strict=True))
 
     def poll(self, limit: int) -> list[Record]:

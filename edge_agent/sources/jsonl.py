@@ -1,57 +1,75 @@
-"""`jsonl:FILE` and `jsonl:-`: one JSON object per line. Values in nested objects are named by dotted paths."""
+"""`jsonl:FILE` and `jsonl:-`: one JSON object per line.
+
+Values in nested objects are named by dotted paths.
+"""
 
 from __future__ import annotations
 
 import json
 import os
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 from edge_agent.records import Position, Record
 from edge_agent.sources.base import Options, Source
-from edge_agent.sources.lines import LONGEST, TOO_LONG, LineSource
+from edge_agent.sources.lines import LONGEST_BYTES, TOO_LONG, LineSource
 from edge_agent.sources.tally import Tally
 
 _DEEPEST = 8
-# Characters of all paths of an object. Each value repeats the names above it, so that a short text with one long name
-# and a long list under it would fill the memory. Real records have a few kilobytes of them.
+# Characters of all paths of an object. Each value repeats the names above it, so that a short text
+# with one long name and a long list under it would fill the memory. Real records have a few
+# kilobytes of them.
 LONGEST_PATHS = 4 * 2**20
-_CHUNK = 65536
-_NO_OBJECT = f"lines not used: not a JSON object with values, or their paths have over {LONGEST_PATHS} characters"
+_CHUNK_BYTES = 65536
+_NO_OBJECT = (
+    "lines not used: not a JSON object with values, "
+    f"or their paths have over {LONGEST_PATHS} characters"
+)
 
 
 def values_of(text: bytes | bytearray | str) -> dict[str, Any]:
-    """The values of a JSON object, `{"a": {"b": 1}}` as `a.b`; empty for anything else, which the agent refuses."""
+    """The values of a JSON object; empty for anything else, which the agent refuses.
+
+    >>> values_of('{"a": {"b": 1}, "c": [2, 3]}')
+    {'a.b': 1, 'c.0': 2, 'c.1': 3}
+    """
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         return {}
-    if not any(isinstance(value, dict | list) for value in found.values()):
-        return found
+    if not any(isinstance(value, dict | list) for value in parsed.values()):
+        return parsed
     flat: dict[str, Any] = {}
-    return flat if _flatten(found, "", flat, _DEEPEST, LONGEST_PATHS) >= 0 else {}
+    return flat if _flatten(parsed, "", flat, _DEEPEST, LONGEST_PATHS) >= 0 else {}
 
 
 def _flatten(value: Any, path: str, flat: dict[str, Any], depth: int, left: int) -> int:
-    """Put the values under their paths, which have `left` characters; returns how many remain, below 0 if too few."""
+    """Put the values under their paths, which have `left` characters.
+
+    Returns how many remain, below 0 if too few.
+    """
     left -= len(path)
     if left < 0:
         return left
-    if isinstance(value, dict) and depth:
-        for key, entry in value.items():
-            left = _flatten(entry, f"{path}.{key}" if path else key, flat, depth - 1, left)
-            if left < 0:
-                break
-    elif isinstance(value, list) and depth:
-        for index, entry in enumerate(value):
-            left = _flatten(entry, f"{path}.{index}", flat, depth - 1, left)
-            if left < 0:
-                break
-    else:
+    if not depth or not isinstance(value, dict | list):
         flat[path] = value
+        return left
+    for inner, entry in _entries(value, path):
+        left = _flatten(entry, inner, flat, depth - 1, left)
+        if left < 0:
+            break
     return left
+
+
+def _entries(value: dict[str, Any] | list[Any], path: str) -> Iterator[tuple[str, Any]]:
+    """What is in an object or a list, by its path."""
+    if isinstance(value, dict):
+        yield from ((f"{path}.{key}" if path else key, entry) for key, entry in value.items())
+    else:
+        yield from ((f"{path}.{index}", entry) for index, entry in enumerate(value))
 
 
 def open_jsonl(rest: str, options: Options) -> Source:
@@ -76,17 +94,20 @@ class JsonlFile(LineSource):
             self._ordinal += 1
             values = values_of(text)
             if not values:
-                self.tally.add(
-                    _NO_OBJECT if text else TOO_LONG, where=f"the last one at byte {cursor[0]}"
-                )
+                reason = _NO_OBJECT if text else TOO_LONG
+                self.tally.add(reason, where=f"the last one at byte {cursor[0]}")
             records.append(Record(Position(self._ordinal, cursor), values))
         return records
 
 
 class StandardInput:
-    """Records from a pipe. Nobody can go back in it: after a crash what was read and not saved is lost."""
+    """Records from a pipe.
+
+    Nobody can go back in it: after a crash what was read and not saved is lost.
+    """
 
     replayable = False
+    unit_records = 1
     name = "jsonl:-"
 
     def __init__(self, descriptor: int = 0) -> None:
@@ -98,7 +119,8 @@ class StandardInput:
         self._lines: deque[bytes] = deque()
         self._closed = False
         self._tally = Tally(self.name)
-        # Nobody knows whether a pipe brings what an earlier one brought: the ledger takes it for the same data.
+        # Nobody knows whether a pipe brings what an earlier one brought: the ledger takes it for
+        # the same data.
         self.stream = f"{self.name}#{os.urandom(4).hex()}"
 
     @property
@@ -122,7 +144,7 @@ class StandardInput:
 
     def _read(self) -> None:
         try:
-            chunk = os.read(self._descriptor, _CHUNK)
+            chunk = os.read(self._descriptor, _CHUNK_BYTES)
         except BlockingIOError:
             return
         self._closed = not chunk
@@ -132,7 +154,7 @@ class StandardInput:
         if self._too_long and lines:
             self._too_long = False
             del lines[0]
-        if len(self._partial) > LONGEST and not self._too_long:
+        if len(self._partial) > LONGEST_BYTES and not self._too_long:
             self._tally.add(TOO_LONG)
             self._too_long = True
         if self._too_long:  # do not fill the memory with it

@@ -1,8 +1,8 @@
 """Lines of a file, each with a cursor from which reading can go on after a crash.
 
-A cursor is (start, end, checksum) of a line. Whoever resumes checks that the same line is still there: a file that was
-replaced or rewritten could bring records back that have been counted. One line is one record, whatever is in it, so
-that a damaged one costs itself alone.
+A cursor is (start, end, checksum) of a line. Whoever resumes checks that the same line is still
+there: a file that was replaced or rewritten could bring records back that have been counted. One
+line is one record, whatever is in it, so that a damaged one costs itself alone.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from edge_agent.records import Position
 from edge_agent.sources.tally import Tally
 
 log = logging.getLogger("fsir.source")
-LONGEST = 4 * 2**20  # bytes of one record
+LONGEST_BYTES = 4 * 2**20  # of one record
 FOLLOW_SECONDS = 1.0  # between two looks at the end of a file that grows
-TOO_LONG = f"lines not used: longer than {LONGEST} bytes"
+TOO_LONG = f"lines not used: longer than {LONGEST_BYTES} bytes"
 Cursor = tuple[int, int, int]
-_CHUNK = 65536
+Line = tuple[bytes, Cursor]
+_CHUNK_BYTES = 65536
 
 
 class LineFile:
     """Reads complete lines, without waiting and with bounded memory."""
 
     def __init__(self, path: str, follow: bool) -> None:
-        self._given, self.path = Path(path), Path(path).resolve()
+        self._given = Path(path)
+        self.path = self._given.resolve()
         self.follow = follow
-        self.ended = self._at_end = False
-        self._torn = (
-            False  # behind the beginning of a line that was a record: what is left of it is none
-        )
-        self._told = self._cut = (
-            False  # that somebody else has the file's place; that it has lost its end
-        )
-        self._long: tuple[int, int] | None = (
-            None  # inside a line that is too long: its start, its checksum so far
-        )
+        self.ended = False
+        self._at_end = False
+        # Behind the beginning of a line that was a record: what is left of it is none.
+        self._torn = False
+        self._told = False  # that somebody else has the file's place
+        self._cut = False  # the file has lost its end
+        # Inside a line that is too long: its start, and its checksum so far.
+        self._long: tuple[int, int] | None = None
         try:
             self._file = self.path.open("rb")
         except OSError as error:
@@ -51,70 +51,92 @@ class LineFile:
     def rewind(self) -> None:
         """Go on at the beginning."""
         self._file.seek(0)
-        self._long, self._torn, self.ended = None, False, False
+        self._long = None
+        self._torn = False
+        self.ended = False
 
     def header(self) -> bytes | None:
         """The first line, if it is there yet; reading goes on behind it."""
         self.rewind()
-        found = self.read(1)
+        lines = self.read(1)
         if self._long is not None:
             raise SourceError(
-                f"{self.path}: the first line is longer than {LONGEST} bytes; it should name the columns"
+                f"{self.path}: the first line is longer than {LONGEST_BYTES} bytes; "
+                "it should name the columns"
             )
-        return found[0][0] if found else None
+        return lines[0][0] if lines else None
 
     def resume(self, cursor: Sequence[int]) -> None:
         """Go on behind a line that was read before."""
         start, end, checksum = cursor
         self._file.seek(start)
         self._long = None
-        found, left, chunk = 0, end - start, b""
-        while left > 0 and (chunk := self._file.read(min(left, _CHUNK))):
-            found, left = zlib.crc32(chunk, found), left - len(chunk)
-        if left or found != checksum:
+        here = 0  # checksum of what is there now
+        left = end - start
+        chunk = b""
+        while left > 0 and (chunk := self._file.read(min(left, _CHUNK_BYTES))):
+            here = zlib.crc32(chunk, here)
+            left -= len(chunk)
+        if left or here != checksum:
             raise SourceError(
-                f"{self.path} is not the file that was read before: records could be counted twice. Bring the old one "
-                "back, or put new records into a file with another name"
+                f"{self.path} is not the file that was read before: records could be counted "
+                "twice. Bring the old one back, or put new records into a file with another name"
             )
-        self._torn = not chunk.endswith(
-            b"\n"
-        )  # it was not complete when it was read, and may not be yet
+        # It was not complete when it was read, and may not be yet.
+        self._torn = not chunk.endswith(b"\n")
 
-    def read(self, limit: int) -> list[tuple[bytes, Cursor]]:
-        """Up to `limit` lines that are there now; one that is too long has its place in the file, but no text."""
-        found: list[tuple[bytes, Cursor]] = []
+    def read(self, limit: int) -> list[Line]:
+        """Up to `limit` lines that are there now.
+
+        One that is too long has its place in the file, but no text.
+        """
+        lines: list[Line] = []
         if self.ended or self._cut:
-            return found  # what is added now belongs to the next start, or to a line that was taken as it was
-        self._at_end, taken = False, 0
-        while self._torn and (text := self._file.readline(_CHUNK)):
+            # What is added now belongs to the next start, or to a line that was taken as it was.
+            return lines
+        self._at_end = False
+        taken = 0
+        while self._torn and (text := self._file.readline(_CHUNK_BYTES)):
             self._torn = not text.endswith(b"\n")
-        while len(found) < limit and taken < LONGEST:
+        while len(lines) < limit and taken < LONGEST_BYTES:
             start = self._file.tell()
-            text = self._file.readline(LONGEST)
+            text = self._file.readline(LONGEST_BYTES)
             taken += len(text)
-            if self._long is None and len(text) == LONGEST and not text.endswith(b"\n"):
+            whole = text.endswith(b"\n")
+            if self._long is None and len(text) == LONGEST_BYTES and not whole:
                 self._long = (start, zlib.crc32(text))
             elif self._long is not None and (text or not self.follow):
-                begin, checksum = self._long
-                self._long = (begin, zlib.crc32(text, checksum))
-                if not text or text.endswith(b"\n"):
-                    found.append((b"", (begin, start + len(text), self._long[1])))
-                    self._long = None
-            elif not text or (
-                self.follow and not text.endswith(b"\n")
-            ):  # half a line: its end is still being written
-                self._file.seek(start)
-                self._at_end, self.ended = True, not self.follow
-                self._look(start)
+                lines += self._go_on(self._long, start, text)
+            elif not text or (self.follow and not whole):
+                # Half a line: its end is still being written.
+                self._reach_end(start)
                 break
             elif text.strip():
-                found.append((text, (start, start + len(text), zlib.crc32(text))))
-        return found
+                lines.append((text, (start, start + len(text), zlib.crc32(text))))
+        return lines
+
+    def _go_on(self, long: tuple[int, int], at: int, text: bytes) -> list[Line]:
+        """One more piece of a line that is too long; the line, without its text, if it ends."""
+        begin, checksum = long
+        checksum = zlib.crc32(text, checksum)
+        if text and not text.endswith(b"\n"):
+            self._long = (begin, checksum)
+            return []
+        self._long = None
+        return [(b"", (begin, at + len(text), checksum))]
+
+    def _reach_end(self, at: int) -> None:
+        self._file.seek(at)
+        self._at_end = True
+        self.ended = not self.follow
+        if self.follow and not self._told:
+            self._look(at)
 
     def _look(self, at: int) -> None:
-        """Say once if whoever writes has turned to another file, or begun this one anew: nobody would notice."""
-        if not self.follow or self._told:
-            return
+        """Say once if whoever writes has turned to another file, or begun this one anew.
+
+        Nobody would notice.
+        """
         ours = os.fstat(self._file.fileno())
         self._cut = ours.st_size < at
         try:
@@ -123,10 +145,11 @@ class LineFile:
             self._told = True
         if self._told:
             log.warning(
-                "%s was %s while it was followed: new records are not read; restart the agent, which then checks "
-                "whether the file that is there now continues the old one", self.path,
+                "%s was %s while it was followed: new records are not read; restart the agent, "
+                "which then checks whether the file that is there now continues the old one",
+                self.path,
                 "cut off" if self._cut else "replaced or deleted",
-            )  # fmt: skip
+            )
 
     def delay(self) -> float:
         """Seconds until there may be more."""
@@ -141,12 +164,14 @@ class LineSource:
     """What sources of lines have in common; `scheme` and `poll` are theirs."""
 
     replayable = True
+    unit_records = 1
     scheme: str
 
     def __init__(self, path: str, follow: bool) -> None:
         self._lines = LineFile(path, follow)
         self.path = self._lines.path
-        self.name = self.stream = f"{self.scheme}:{self.path}"  # a file is what it is
+        self.name = f"{self.scheme}:{self.path}"
+        self.stream = self.name  # a file is what it is
         self.tally = Tally(self.name)
         self._ordinal = -1
 

@@ -11,17 +11,21 @@ from datetime import datetime
 from typing import Any
 
 from edge_agent.records import Position, Record
-from edge_agent.sources.base import Source, unit_records
+from edge_agent.sources.base import Source
 
 log = logging.getLogger("fsir.source")
-JUMP = 86_400.0  # seconds between two records that nobody waits for
+JUMP_SECONDS = 86_400.0  # between two records: nobody waits for so long
 
 
 def seconds_of(value: Any) -> float | None:
-    """A time in seconds, from a number or an ISO 8601 text; None if it is neither, or not finite."""
+    """A time in seconds, from a number or an ISO 8601 text; None if it is neither, or not finite.
+
+    >>> seconds_of("12.5"), seconds_of("1970-01-01T00:01:00+00:00"), seconds_of("noon")
+    (12.5, 60.0, None)
+    """
     try:
-        moment = float(value)
-        return moment if math.isfinite(moment) else None
+        seconds = float(value)
+        return seconds if math.isfinite(seconds) else None
     except (TypeError, ValueError, OverflowError):
         pass
     try:
@@ -36,7 +40,10 @@ class Paced:
     def __init__(
         self, source: Source, column: str, speed: float, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._source, self._column, self._speed, self._clock = source, column, speed, clock
+        self._source = source
+        self._column = column
+        self._speed = speed
+        self._clock = clock
         self._waiting: deque[Record] = deque()
         self._start: tuple[float, float] | None = None  # (clock, time of the first record)
         self._last: float | None = None  # time of the record handed out last
@@ -55,7 +62,7 @@ class Paced:
     @property
     def unit_records(self) -> int:
         """As the source itself."""
-        return unit_records(self._source)
+        return self._source.unit_records
 
     @property
     def replayable(self) -> bool:
@@ -75,39 +82,44 @@ class Paced:
         """The records whose time has come."""
         if not self._waiting:
             self._waiting.extend(self._source.poll(limit))
-        found: list[Record] = []
-        while self._waiting and len(found) < limit and self._until(self._waiting[0]) <= 0.0:
+        due: list[Record] = []
+        while self._waiting and len(due) < limit and self._until(self._waiting[0]) <= 0.0:
             record = self._waiting.popleft()
-            self._last = self._last if (moment := self._moment(record)) is None else moment
-            found.append(record)
-        return found
+            if (made := self._time_of(record)) is not None:
+                self._last = made
+            due.append(record)
+        return due
 
-    def _moment(self, record: Record) -> float | None:
-        moment = seconds_of(record.x.get(self._column))
-        if moment is None and record.span is not None:
+    def _time_of(self, record: Record) -> float | None:
+        made = seconds_of(record.x.get(self._column))
+        if made is None and record.span is not None:
             return record.span[1]  # a window of a recording is there when it is complete
-        return moment
+        return made
 
     def _until(self, record: Record) -> float:
-        moment = self._moment(record)
-        if moment is None:
+        made = self._time_of(record)
+        if made is None:
             self._tell(record)
             return 0.0  # a record without a time is not held back
         # A single wrong time must not hold up all that follow: over a jump the pace starts anew.
-        jump = self._last is not None and abs(moment - self._last) > JUMP
+        jump = self._last is not None and abs(made - self._last) > JUMP_SECONDS
         if self._start is None or jump:
-            self._start, self._last = (self._clock(), moment), moment
+            self._start = (self._clock(), made)
+            self._last = made
         begun, first = self._start
-        return begun + (moment - first) / self._speed - self._clock()
+        return begun + (made - first) / self._speed - self._clock()
 
     def _tell(self, record: Record) -> None:
         """Once; a record without any values was told of by its source."""
         if record.x and not self._told:
             self._told = True
             log.warning(
-                "%s: record %d has no time under %r: such records are not held back; is the --time-column right?",
-                self.name, record.position.ordinal, self._column,
-            )  # fmt: skip
+                "%s: record %d has no time under %r: such records are not held back; "
+                "is the --time-column right?",
+                self.name,
+                record.position.ordinal,
+                self._column,
+            )
 
     def fileno(self) -> int | None:
         """What to wait on, while nothing waits here."""

@@ -1,8 +1,9 @@
 """`signals:FILE`: a recording of an accelerometer and a gyroscope, as CSV with a header.
 
-Columns: `time` (seconds since the epoch, or ISO 8601), `acc_x`, `acc_y`, `acc_z` (g, gravity included), `gyro_x`,
-`gyro_y`, `gyro_z` (rad/s), and optionally `label`: what the person was doing. A window has a label if all of its
-samples have the same one. Interrupted anywhere, reading goes on with the windows that would have come anyway.
+Columns: `time` (seconds since the epoch, or ISO 8601), `acc_x`, `acc_y`, `acc_z` (g, gravity
+included), `gyro_x`, `gyro_y`, `gyro_z` (rad/s), and optionally `label`: what the person was doing.
+A window has a label if all of its samples have the same one. Interrupted anywhere, reading goes on
+with the windows that would have come anyway.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ from edge_agent.records import Position, Record
 from edge_agent.sources.base import Options
 from edge_agent.sources.csv_file import CsvFile
 from edge_agent.sources.paced import seconds_of
+from edge_agent.sources.samples import LATEST_SECONDS, Samples, ranges
 from edge_agent.sources.tally import Tally
-from edge_agent.sources.windowed import LATEST, Samples, SignalSource, ranges
+from edge_agent.sources.windowed import SignalSource
 
 COLUMNS = ("time", "acc_x", "acc_y", "acc_z", "gyro_x", "gyro_y", "gyro_z")
 LABEL = "label"
@@ -30,7 +32,8 @@ def open_recording(rest: str, options: Options) -> SignalSource:
     """The windows of a file."""
     if options.time_column not in (None, "time"):
         raise SourceError(
-            f"--time-column {options.time_column}: a recording has its times in the column time; name that"
+            f"--time-column {options.time_column}: "
+            "a recording has its times in the column time; name that"
         )
     scales = ranges(f"signals:{rest}", options)
     return SignalSource(Recording(rest, options), *scales)
@@ -44,7 +47,8 @@ class Recording:
     def __init__(self, rest: str, options: Options) -> None:
         self._rows = CsvFile(rest, options)
         self.name = f"signals:{self._rows.path}"
-        self.tally = self._rows.tally = Tally(self.name)  # which tells of rows that are no rows
+        self.tally = Tally(self.name)
+        self._rows.tally = self.tally  # which tells of rows that are no rows
         self._before: Any = None  # cursor of the row read last
         self._checked = False
 
@@ -62,33 +66,40 @@ class Recording:
         """The next rows."""
         rows = self._rows.poll(ROWS)
         if not self._checked and self._rows.columns:
-            if missing := [name for name in COLUMNS if name not in self._rows.columns]:
-                raise SourceError(
-                    f"{self.name}: there is no column {', '.join(missing)} in the header; a recording has the columns "
-                    f"{', '.join(COLUMNS)} (seconds, g, rad/s) and, if you like, {LABEL}"
-                )
+            self._check_columns()
             self._checked = True
         behind = [self._before, *(row.position.cursor for row in rows[:-1])]
-        found = [
-            (moment, row, place)
+        dated = [
+            (time, row, place)
             for row, place in zip(rows, behind, strict=False)
-            if (moment := _time(row)) >= 0
+            if (time := _time(row)) >= 0
         ]
-        self.tally.add(_NO_TIME, sum(bool(row.x) for row in rows) - len(found))
+        self.tally.add(_NO_TIME, sum(bool(row.x) for row in rows) - len(dated))
         if rows:
             self._before = rows[-1].position.cursor
-        if not found:
-            return []
-        values = np.array([[_number(row.x[name]) for name in COLUMNS[1:]] for _, row, _ in found])
-        labels = (
-            [str(row.x[LABEL]).strip() for _, row, _ in found]
-            if LABEL in self._rows.columns
-            else None
+        return [self._samples(dated)] if dated else []
+
+    def _check_columns(self) -> None:
+        if missing := [name for name in COLUMNS if name not in self._rows.columns]:
+            raise SourceError(
+                f"{self.name}: there is no column {', '.join(missing)} in the header; "
+                f"a recording has the columns {', '.join(COLUMNS)} (seconds, g, rad/s) and, "
+                f"if you like, {LABEL}"
+            )
+
+    def _samples(self, dated: list[tuple[float, Record, Any]]) -> Samples:
+        """Rows with their times and the cursors before them."""
+        values = np.array([[_number(row.x[name]) for name in COLUMNS[1:]] for _, row, _ in dated])
+        labels = None
+        if LABEL in self._rows.columns:
+            labels = [str(row.x[LABEL]).strip() for _, row, _ in dated]
+        return Samples(
+            times=np.array([time for time, _, _ in dated]),
+            acc=values[:, :3],
+            gyro=values[:, 3:],
+            labels=labels,
+            behind=[place for _, _, place in dated],
         )
-        times = np.array([moment for moment, _, _ in found])
-        return [
-            Samples(times, values[:, :3], values[:, 3:], labels, [place for _, _, place in found])
-        ]
 
     def fileno(self) -> int | None:
         """A file is always ready."""
@@ -105,8 +116,8 @@ class Recording:
 
 def _time(row: Record) -> float:
     """The time of a row; -1 if it has none."""
-    moment = seconds_of(row.x.get("time"))
-    return moment if moment is not None and 0 <= moment < LATEST else -1.0
+    time = seconds_of(row.x.get("time"))
+    return time if time is not None and 0 <= time < LATEST_SECONDS else -1.0
 
 
 def _number(text: Any) -> float:

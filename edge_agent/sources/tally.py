@@ -1,5 +1,6 @@
-"""What a source has lost, said in the log at 1, 2, 4, 8, ... of a kind: seen by the owner, and no flood.
+"""What a source has lost, said in the log at 1, 2, 4, 8, ... of a kind.
 
+So the owner sees it, and it is no flood.
 As long as there are no more of a kind than is ordinary, it is said once.
 """
 

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.signal.features import FEATURE_NAMES, features, scale
-from edge_agent.signal.track import RATE
-from edge_agent.signal.windows import HOP, WINDOW, Windower
+from edge_agent.signal.grid import HOP, RATE, WINDOW
+from edge_agent.signal.windows import Windower
 from fsir.arrays import Integers, Matrix
 from sim_devices.datasets.population import (
     ACTIVITIES,

@@ -11,7 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from edge_agent.signal.features import FEATURE_NAMES, features, scale
-from edge_agent.signal.windows import HOP, WINDOW, separate
+from edge_agent.signal.grid import HOP, WINDOW
+from edge_agent.signal.separation import separate
 from fsir.arrays import Matrix
 from sim_devices.datasets.population import (
     ACTIVITIES,

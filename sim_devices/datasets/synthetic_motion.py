@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from edge_agent.signal.track import RATE
+from edge_agent.signal.grid import RATE
 from fsir.arrays import Matrix
 
 Rng = np.random.Generator

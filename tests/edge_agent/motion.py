@@ -1,4 +1,4 @@
-"""Someone walks: samples for the tests of sensor sources, what a source makes of them, and a task for it."""
+"""Someone walks: samples for the tests of sensor sources, what they make of them, and a task."""
 
 from __future__ import annotations
 
@@ -51,10 +51,9 @@ def write_recording(path: Path, times, acc, gyro, labels=None) -> Path:
         table = csv.writer(file, lineterminator="\n")
         names = ["time", "acc_x", "acc_y", "acc_z", "gyro_x", "gyro_y", "gyro_z"]
         table.writerow(names if labels is None else [*names, "label"])
-        for moment, a, g, label in zip_longest(
-            times, acc, gyro, labels if labels is not None else ()
-        ):
-            row = [repr(float(moment)), *(repr(float(value)) for value in (*a, *g))]
+        given = labels if labels is not None else ()
+        for instant, a, g, label in zip_longest(times, acc, gyro, given):
+            row = [repr(float(value)) for value in (instant, *a, *g)]
             table.writerow(row if labels is None else [*row, label])
     return path
 
@@ -62,10 +61,10 @@ def write_recording(path: Path, times, acc, gyro, labels=None) -> Path:
 def everything(source, after=START, limit=16):
     """All records of a source that ends."""
     source.resume(after)
-    found = []
+    records = []
     while not source.ended:
-        found += source.poll(limit)
-    return found
+        records += source.poll(limit)
+    return records
 
 
 def read(path, after=START, options=OPTIONS, limit=16):
@@ -76,12 +75,15 @@ def read(path, after=START, options=OPTIONS, limit=16):
 
 def raw_task(records=100):
     """A task over the features of raw signals."""
-    return task_from_table({
-        "name": "test", "features": {"names": list(FEATURE_NAMES)},
+    table = {
+        "name": "test",
+        "features": {"names": list(FEATURE_NAMES)},
         "response": {"name": "activity", "classes": ["a", "b"]},
-        "clip": {"truncate": 1.0, "norm": 18.0}, "privacy": {"epsilon": 1.0, "unit_records": 2},
+        "clip": {"truncate": 1.0, "norm": 18.0},
+        "privacy": {"epsilon": 1.0, "unit_records": 2},
         "report": {"records": records},
-    })  # fmt: skip
+    }
+    return task_from_table(table)
 
 
 def until(condition, seconds=60.0):

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from edge_agent.agent import Agent
-from edge_agent.labels.file import Tail
+from edge_agent.labels.tail import Tail
 from edge_agent.recognition.tasks import Recognition
 from edge_agent.records import Position
 from edge_agent.state.state import State

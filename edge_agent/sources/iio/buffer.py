@@ -1,9 +1,10 @@
-"""The buffers of Linux IIO: scans that the kernel has collected, with its own times, read from /dev/iio:deviceN.
+"""The buffers of Linux IIO: scans that the kernel has collected, read from /dev/iio:deviceN.
 
-A scan holds the channels that are switched on, in the order of their index, each aligned to its own size, and the whole
-to the size of its largest. Switching them on needs rights that the agent should not have: docs/sensors.md has the
-commands. The agent reads what is there and never waits. What was there before it came is dropped: nobody knows whether
-scale and channels were then what they are now.
+A scan has the kernel's own time. It holds the channels that are switched on, in the order of their
+index, each aligned to its own size, and the whole to the size of its largest. Switching them on
+needs rights that the agent should not have: docs/sensors.md has the commands. The agent reads what
+is there and never waits. What was there before it came is dropped: nobody knows whether scale and
+channels were then what they are now.
 """
 
 from __future__ import annotations
@@ -19,13 +20,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.errors import SourceError
-from edge_agent.sources.iio.sensor import SCANS, Array, Channel, Sensor
+from edge_agent.sources.iio.attributes import SCANS, Attributes, Channel
+from edge_agent.sources.iio.sensor import ACCELERATION, AXES, ROTATION, Sensor
+from edge_agent.sources.samples import Samples
 from edge_agent.sources.tally import Tally
-from edge_agent.sources.windowed import Samples
+from fsir.arrays import Integers, Matrix
 
-CHUNK = 65536  # bytes at a time
-SLICE = 1.0  # seconds of one device before it is the other's turn: neither may run far ahead of the other
+CHUNK_BYTES = 65536  # at a time
+# Of one device, before it is the other's turn: neither may run far ahead of the other.
+SLICE_SECONDS = 1.0
 EARLIER = "scans dropped: they were in the buffer before the agent listened"
+TIME = "in_timestamp"
 
 
 def buffered(sensors: tuple[Sensor, Sensor]) -> bool:
@@ -33,14 +38,14 @@ def buffered(sensors: tuple[Sensor, Sensor]) -> bool:
     on = [_on(sensor) for sensor in sensors]
     if on[0] != on[1]:
         raise SourceError(
-            f"the buffer of {sensors[on[0]].folder.name} is off, that of {sensors[on[1]].folder.name} on: "
-            "write 1 into buffer/enable of both, or 0"
+            f"the buffer of {sensors[on[0]].folder.name} is off, "
+            f"that of {sensors[on[1]].folder.name} on: write 1 into buffer/enable of both, or 0"
         )
     return on[0]
 
 
 def _on(sensor: Sensor) -> bool:
-    return sensor.text("buffer0/enable", "buffer/enable") == "1"
+    return sensor.attributes.text("buffer0/enable", "buffer/enable") == "1"
 
 
 @dataclass(frozen=True)
@@ -51,15 +56,13 @@ class _Field:
     word: str  # for numpy
     channel: Channel
 
-    def values(self, scans: NDArray[np.uint8]) -> NDArray[np.int64]:
+    def values(self, scans: NDArray[np.uint8]) -> Integers:
         """The channel of all scans."""
         end = self.offset + np.dtype(self.word).itemsize
-        words = (
-            np.ascontiguousarray(scans[:, self.offset : end])
-            .view(self.word)[:, 0]
-            .astype(np.uint64)
-        )
-        # Up and down again: bits that do not belong to it go, and the sign is extended on the way down.
+        columns = np.ascontiguousarray(scans[:, self.offset : end])
+        words = columns.view(self.word)[:, 0].astype(np.uint64)
+        # Up and down again: bits that do not belong to it go, and the sign is extended on the way
+        # down.
         unused = 64 - self.channel.bits
         moved = (words >> np.uint64(self.channel.shift)) << np.uint64(unused)
         if self.channel.signed:
@@ -71,99 +74,114 @@ class _Node:
     """One device: the scans of its buffer, and the sensors whose channels are in them."""
 
     def __init__(self, sensors: list[Sensor], nodes: Path) -> None:
-        self._sensors, self._rest, folder = sensors, b"", sensors[0].folder
+        self._sensors = sensors
+        self._rest = b""
+        folder = sensors[0].folder
         self._switches = {
             f"{place}/{path.name}": float(path.read_text())
             for place in SCANS
             for path in folder.glob(f"{place}/in_*_en")
         }
         names = sorted({Path(switch).name.removesuffix("_en") for switch in self._switches})
-        self._fields, self._size = _layout(sensors[0], names)
-        for channel in (
-            "in_timestamp",
-            *(f"in_{sensor.kind}_{axis}" for sensor in sensors for axis in "xyz"),
-        ):
+        self._fields, self._size = _layout(sensors[0].attributes, names)
+        self._check(folder)
+        node = nodes / folder.name
+        try:
+            self._file = os.open(node, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        except OSError as error:
+            raise SourceError(
+                f"{node}: {error.strerror}; the user of the agent must be allowed to read it, and "
+                "nobody else may have it open"
+            ) from None
+
+    def _check(self, folder: Path) -> None:
+        """Refuse a buffer that lacks a channel, or has another clock."""
+        axes = [f"in_{sensor.kind}_{axis}" for sensor in self._sensors for axis in AXES]
+        for channel in (TIME, *axes):
             if channel not in self._fields:
                 raise SourceError(
                     f"{folder}: its buffer lacks {channel}; write 1 into scan_elements/{channel}_en"
                 )
-        if (clock := sensors[0].text("current_timestamp_clock") or "realtime") != "realtime":
+        clock = self._sensors[0].attributes.text("current_timestamp_clock") or "realtime"
+        if clock != "realtime":
             raise SourceError(
                 f"{folder}: its clock is {clock!r}; write realtime into current_timestamp_clock"
             )
-        try:
-            self._file = os.open(nodes / folder.name, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-        except OSError as error:
-            raise SourceError(
-                f"{nodes / folder.name}: {error.strerror}; the user of the agent must be allowed to read it, and "
-                "nobody else may have it open"
-            ) from None
 
     def scans(self) -> NDArray[np.uint8]:
-        """All that is in the buffer: what stayed there would be missing when the other device's samples come."""
-        chunk, found, full = CHUNK // self._size * self._size, [self._rest], True
+        """All that is in the buffer.
+
+        What stayed there would be missing when the other device's samples come.
+        """
+        chunk = CHUNK_BYTES // self._size * self._size
+        pieces = [self._rest]
+        full = True
         with suppress(BlockingIOError):
             while full:
-                found.append(os.read(self._file, chunk))
-                full = len(found[-1]) == chunk
-        joined = b"".join(found)
+                pieces.append(os.read(self._file, chunk))
+                full = len(pieces[-1]) == chunk
+        joined = b"".join(pieces)
         whole = len(joined) // self._size * self._size
         self._rest = joined[whole:]
         return np.frombuffer(joined[:whole], np.uint8).reshape(-1, self._size)
 
     def read(self) -> Samples:
+        """What is in the buffer, in units of the samples."""
         scans = self.scans()
-        times = self._fields["in_timestamp"].values(scans) / 1e9
+        times = self._fields[TIME].values(scans) / 1e9
         values = {sensor.kind: self._values(sensor, scans) for sensor in self._sensors}
-        return Samples(times, values.get("accel"), values.get("anglvel"))
+        return Samples(times=times, acc=values.get(ACCELERATION), gyro=values.get(ROTATION))
 
-    def _values(self, sensor: Sensor, scans: NDArray[np.uint8]) -> Array:
-        raw = [self._fields[f"in_{sensor.kind}_{axis}"].values(scans) for axis in "xyz"]
+    def _values(self, sensor: Sensor, scans: NDArray[np.uint8]) -> Matrix:
+        raw = [self._fields[f"in_{sensor.kind}_{axis}"].values(scans) for axis in AXES]
         return sensor.convert(np.stack(raw, axis=1).astype(np.float64))
 
     def check(self) -> None:
+        """OSError if the device is another one, or its buffer holds something else."""
         for sensor in self._sensors:
             sensor.check()
         self._sensors[0].unchanged(self._switches, "the channels of its buffer")
 
     def close(self) -> None:
+        """Let others have it."""
         os.close(self._file)
         for sensor in self._sensors:
             sensor.close()
 
 
-def _layout(sensor: Sensor, names: list[str]) -> tuple[dict[str, _Field], int]:
+def _layout(device: Attributes, names: list[str]) -> tuple[dict[str, _Field], int]:
     """The fields of a scan by channel, and its size."""
-    found = [
-        (channel, name)
-        for name in names
-        if (channel := sensor.channel(name)) is not None and channel.enabled
-    ]
-    fields, end, largest = dict[str, _Field](), 0, 1
-    for channel, name in sorted(found, key=lambda entry: entry[0].index):
+    known = [(channel, name) for name in names if (channel := device.channel(name)) is not None]
+    enabled = [(channel, name) for channel, name in known if channel.enabled]
+    fields: dict[str, _Field] = {}
+    end = 0
+    largest = 1
+    for channel, name in sorted(enabled, key=lambda entry: entry[0].index):
         size = channel.storage // 8
         if size not in (1, 2, 4, 8):
             raise SourceError(
-                f"{sensor.folder}: {name} takes {size} bytes in the buffer; switch it off"
+                f"{device.folder}: {name} takes {size} bytes in the buffer; switch it off"
             )
-        end = -(-end // size) * size
+        end = _rounded_up(end, size)
         fields[name] = _Field(end, f"{'<' if channel.little else '>'}u{size}", channel)
-        end, largest = end + size, max(largest, size)
-    return fields, -(-end // largest) * largest
+        end += size
+        largest = max(largest, size)
+    return fields, _rounded_up(end, largest)
+
+
+def _rounded_up(length: int, unit: int) -> int:
+    return -(-length // unit) * unit
 
 
 class Buffers:
     """The buffers of an accelerometer and a gyroscope, of one device or of two."""
 
     def __init__(self, sensors: tuple[Sensor, Sensor], nodes: Path, tally: Tally) -> None:
-        together = (
-            [list(sensors)]
-            if sensors[0].folder == sensors[1].folder
-            else [[sensor] for sensor in sensors]
-        )
+        one_device = sensors[0].folder == sensors[1].folder
+        groups = [list(sensors)] if one_device else [[sensor] for sensor in sensors]
         self._nodes: list[_Node] = []
         try:
-            for group in together:
+            for group in groups:
                 self._nodes.append(_Node(group, nodes))
             tally.add(EARLIER, sum(len(node.scans()) for node in self._nodes))
         except (OSError, ValueError, SourceError) as error:
@@ -175,7 +193,7 @@ class Buffers:
         return in_turn(node.read() for node in self._nodes)
 
     def check(self) -> None:
-        """OSError if a device is another one, or has another scale, or other channels in its buffer."""
+        """OSError if a device is another one, or has another scale or other channels."""
         for node in self._nodes:
             node.check()
 
@@ -192,16 +210,13 @@ def in_turn(streams: Iterable[Samples]) -> list[Samples]:
         if not len(samples.times):
             continue
         steps = np.diff(samples.times, prepend=samples.times[0])
-        # A clock that is set back goes back in both streams: time that has passed keeps them together.
-        turns = np.floor((samples.times[0] + np.cumsum(np.maximum(steps, 0.0))) / SLICE).astype(int)
+        # A clock that is set back goes back in both streams: time that has passed keeps them
+        # together.
+        passed = samples.times[0] + np.cumsum(np.maximum(steps, 0.0))
+        turns = np.floor(passed / SLICE_SECONDS).astype(int)
         falls = np.cumsum(steps < 0)
         cuts = np.flatnonzero(np.diff(turns) + np.diff(falls)) + 1
         for low, high in pairwise((0, *cuts.tolist(), len(steps))):
-            acc, gyro = (
-                None if values is None else values[low:high]
-                for values in (samples.acc, samples.gyro)
-            )
-            slices.append(
-                ((int(turns[low]), int(falls[low])), Samples(samples.times[low:high], acc, gyro))
-            )
+            turn = (int(turns[low]), int(falls[low]))
+            slices.append((turn, samples.part(slice(low, high))))
     return [samples for _, samples in sorted(slices, key=lambda entry: entry[0])]

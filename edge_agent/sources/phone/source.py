@@ -1,27 +1,26 @@
-"""`sensorlogger:mqtt:TOPIC` and `sensorlogger:http://HOST:PORT/PATH`: a phone with the app "Sensor Logger".
+"""`sensorlogger:mqtt:TOPIC` and `sensorlogger:http://HOST:PORT/PATH`: a phone with Sensor Logger.
 
-The app (Kelvin Choi, Android and iOS) pushes its readings as JSON, over MQTT or HTTP, to an agent on the owner's own
-network. So raw signals leave the phone: they belong on a network that the owner trusts, or on MQTT with TLS, and on a
-broker of the owner's own. What leaves the agent is what leaves every agent: one report, with noise.
+The app (Kelvin Choi, Android and iOS) pushes its readings as JSON, over MQTT or HTTP, to an agent
+on the owner's own network. So raw signals leave the phone: they belong on a network that the owner
+trusts, or on MQTT with TLS, and on a broker of the owner's own. What leaves the agent is what
+leaves every agent: one report, with noise.
 """
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from paho.mqtt.client import MQTTMessage
-
 from edge_agent.errors import SourceError
-from edge_agent.mqtt.connection import Connection
+from edge_agent.mqtt.subscription import Subscription
 from edge_agent.sources.base import Options
 from edge_agent.sources.mqtt_topic import check_topic
 from edge_agent.sources.phone.http import Listener
 from edge_agent.sources.phone.session import Phone
+from edge_agent.sources.samples import Samples, ranges
 from edge_agent.sources.tally import Tally
-from edge_agent.sources.windowed import Samples, SignalSource, ranges
+from edge_agent.sources.windowed import SignalSource
 
 AT_ONCE = 16  # messages for one look
 
@@ -48,20 +47,21 @@ def open_sensorlogger(rest: str, options: Options) -> SignalSource:
     scales = ranges(name, options)
     if rest.startswith("mqtt:"):
         topic = rest.removeprefix("mqtt:")
-        return SignalSource(PhoneReader(name, lambda take, _: Topic(topic, options, take)), *scales)
-    if rest.startswith(("http:", "https:")):
-        return SignalSource(
-            PhoneReader(name, lambda take, tally: Listener(rest, take, tally)), *scales
+        reader = PhoneReader(name, lambda take, _: Topic(topic, options, take))
+    elif rest.startswith(("http:", "https:")):
+        reader = PhoneReader(name, lambda take, tally: Listener(rest, take, tally))
+    else:
+        raise SourceError(
+            f"source {name}: write sensorlogger:mqtt:TOPIC or sensorlogger:http://HOST:PORT/PATH"
         )
-    raise SourceError(
-        f"source {name}: write sensorlogger:mqtt:TOPIC or sensorlogger:http://HOST:PORT/PATH"
-    )
+    return SignalSource(reader, *scales)
 
 
 class PhoneReader:
     """Samples of a phone, however its messages arrive."""
 
-    replayable = ended = False
+    replayable = False
+    ended = False
 
     def __init__(
         self, name: str, connect: Callable[[Callable[[bytes], bool], Tally], Transport]
@@ -95,40 +95,31 @@ class PhoneReader:
 
 
 class Topic:
-    """Messages on a topic of the source broker, at QoS 0, as the app publishes them: each arrives at most once."""
+    """Messages on a topic of the source broker, as the app publishes them."""
 
     def __init__(self, topic: str, options: Options, take: Callable[[bytes], bool]) -> None:
         if options.broker is None:
             raise SourceError(
-                "source sensorlogger: say where the phone publishes: --source-broker mqtt://HOST[:PORT]"
+                "source sensorlogger: say where the phone publishes: "
+                "--source-broker mqtt://HOST[:PORT]"
             )
         check_topic(f"sensorlogger:mqtt:{topic}", topic)
-        self._take, self._arrived = take, 0
-        name = f"fsir-source-{os.urandom(6).hex()}"
-        self._connection = Connection(options.broker, name, [topic], self._message, qos=0)
-
-    def _message(self, message: MQTTMessage) -> None:
-        self._arrived += 1
-        if not message.retain and not message.dup:
-            self._take(bytes(message.payload))
+        self.subscription = Subscription(
+            options.broker, "source", topic, lambda message: take(bytes(message.payload))
+        )
 
     def step(self) -> None:
-        """Handle a few messages; one step of the connection handles one."""
-        for _ in range(AT_ONCE):
-            before = self._arrived
-            self._connection.step(time.monotonic())
-            if self._arrived == before:
-                break
+        """Handle a few messages."""
+        self.subscription.poll(AT_ONCE)
 
     def fileno(self) -> int | None:
         """What to wait on, while connected."""
-        return self._connection.fileno()
+        return self.subscription.fileno()
 
     def delay(self) -> float:
         """Until the connection needs attention."""
-        now = time.monotonic()
-        return max(0.0, self._connection.next_due(now) - now)
+        return self.subscription.delay()
 
     def close(self) -> None:
         """Disconnect."""
-        self._connection.close()
+        self.subscription.close()

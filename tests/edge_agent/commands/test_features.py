@@ -10,7 +10,7 @@ import pytest
 from aggregator.cli import main as aggregator
 from edge_agent.cli import main
 from edge_agent.signal.features import FEATURE_NAMES
-from edge_agent.signal.windows import unit_records
+from edge_agent.signal.grid import unit_records
 from fsir.contract import load_task
 from tests.edge_agent.commands.recordings import RANGES, write_walk
 from tests.edge_agent.motion import read

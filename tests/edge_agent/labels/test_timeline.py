@@ -10,25 +10,28 @@ from edge_agent.records import Position, Record
 from tests.edge_agent.world import simulated
 from tests.fsir.tasks import task
 
-moments = st.integers(0, 15).map(float)
+times = st.integers(0, 15).map(float)
+labels = st.sampled_from(["a", "b", ""])
 events = st.builds(
     lambda time, label, lasts: Event(time, label, time + lasts),
-    moments, st.sampled_from(["a", "b", ""]), st.integers(1, 12).map(float),
-)  # fmt: skip
+    times,
+    labels,
+    st.integers(1, 12).map(float),
+)
 
 
-def said_at(history: list[Event], moment: float) -> str:
-    """The plain meaning: the last event at or before the moment holds, if it has not expired."""
-    begun = [event for event in history if event.time <= moment]
+def said_at(history: list[Event], instant: float) -> str:
+    """The plain meaning: the last event at or before the instant holds, if it has not expired."""
+    begun = [event for event in history if event.time <= instant]
     if not begun:
         return ""
     newest = max(event.time for event in begun)
     latest = [event for event in begun if event.time == newest][-1]
-    return latest.label if moment < latest.until else ""
+    return latest.label if instant < latest.until else ""
 
 
-@given(st.lists(events, max_size=12), moments, st.integers(0, 10).map(float))
-def test_a_label_holds_for_a_record_only_if_it_holds_at_every_moment_of_it(history, first, length):
+@given(st.lists(events, max_size=12), times, st.integers(0, 10).map(float))
+def test_a_label_holds_for_a_record_only_if_it_holds_at_every_instant_of_it(history, first, length):
     timeline = Timeline()
     for event in history:
         timeline.add(event)
@@ -63,8 +66,6 @@ def test_labels_that_the_task_does_not_know_are_told_once_and_never_quoted(caplo
         agent.learn(Record(Position(k), dict.fromkeys(of.features.names, 0.5) | {"y": label}))
     assert agent.n == 1
     assert agent.refused == {"unknown response": 104}
-    assert (
-        caplog.text.count("a label that the task does not know: not learned; known are a, b, c")
-        == 1
-    )
+    said = "a label that the task does not know: not learned; known are a, b, c"
+    assert caplog.text.count(said) == 1
     assert "sitting" not in caplog.text

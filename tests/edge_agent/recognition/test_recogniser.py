@@ -1,11 +1,9 @@
-"""Recognition on the device: who speaks, what is scored, that nothing is learned twice, and when it warns."""
+"""Recognition on the device: who speaks, what survives a restart, and when it warns."""
 
 from __future__ import annotations
 
 import msgpack
-import numpy as np
 
-from edge_agent.recognition.drift import REFERENCE, Places, Watch
 from edge_agent.recognition.recogniser import (
     BY_DISTANCE,
     BY_ERRORS,
@@ -14,28 +12,10 @@ from edge_agent.recognition.recogniser import (
     REFRESH,
     Recogniser,
 )
-from edge_agent.recognition.scores import DEVICE, FEDERATION, RECENT, Scores
+from edge_agent.recognition.scores import DEVICE, FEDERATION
+from tests.edge_agent.recognition.people import CENTRES, CLASSES, nearest, stream
 
-CLASSES = ("a", "b", "c")
-CENTRES = {"a": (-3.0, 0.0), "b": (3.0, 0.0), "c": (0.0, 4.0)}
-
-
-def stream(n: int, seed: int = 0, shift: float = 0.0) -> list[tuple[tuple[float, ...], str]]:
-    """Records around one centre per class, in runs, as people live."""
-    rng = np.random.default_rng(seed)
-    labels = [CLASSES[(k // 20) % 3] for k in range(n)]
-    return [
-        (tuple((rng.normal(size=2) + CENTRES[label] + shift).tolist()), label) for label in labels
-    ]
-
-
-def nearest(z: tuple[float, ...]) -> str:
-    return min(
-        CLASSES, key=lambda label: sum((a - b) ** 2 for a, b in zip(z, CENTRES[label], strict=True))
-    )
-
-
-# --- who speaks -------------------------------------------------------------------------------------------------------
+# --- who speaks -----------------------------------------------------------------------------------
 
 
 def test_the_federation_speaks_until_the_device_has_learned_enough():
@@ -79,7 +59,7 @@ def test_without_a_classifier_of_the_federation_the_device_is_silent_and_then_sp
 
 
 def test_it_follows_its_owner_and_memory_stays_bounded():
-    """Classes that change places are learned anew, because only the newest records of each are kept."""
+    """Classes that change places are learned anew: only the newest records of each are kept."""
     recogniser = Recogniser(CLASSES)
     swap = {"a": "b", "b": "a", "c": "c"}
     for z, label in stream(5 * REFRESH):
@@ -100,36 +80,7 @@ def test_constant_and_extreme_records_do_no_harm():
         assert 0.0 <= answer.confidence <= 1.0
 
 
-# --- scores -----------------------------------------------------------------------------------------------------------
-
-
-def test_scores_are_those_of_a_plain_count():
-    rng = np.random.default_rng(0)
-    truth, said, device, federation = (rng.choice(list(CLASSES), 700).tolist() for _ in range(4))
-    scores = Scores()
-    for row in zip(truth, said, device, federation, strict=True):
-        scores.add(*row)
-    found = Scores.of(msgpack.unpackb(msgpack.packb(scores.table()))).summary()
-    assert found["labelled"] == 700
-    assert found["recent"]["labelled"] == RECENT
-    for who, answers in (("said", said), ("device", device), ("federation", federation)):
-        hits = [a == b for a, b in zip(answers, truth, strict=True)]
-        assert found["accuracy"][who] == round(sum(hits) / 700, 4)
-        assert found["recent"]["accuracy"][who] == round(sum(hits[-RECENT:]) / RECENT, 4)
-
-
-def test_the_majority_is_that_of_the_past():
-    scores = Scores()
-    for label in "aabbb":
-        scores.add(label, None, None, None)
-    assert scores.right["majority"] == 1  # a, then a; b is never the commonest before it comes
-    assert (
-        scores.summary()["accuracy"]["federation"] is None
-    )  # there was none, which is not the same as always wrong
-    assert Scores().summary()["accuracy"]["said"] is None
-
-
-# --- restarts and versions --------------------------------------------------------------------------------------------
+# --- restarts and versions ------------------------------------------------------------------------
 
 
 def test_a_restart_changes_nothing():
@@ -162,17 +113,17 @@ def test_a_new_subspace_starts_anew_and_keeps_the_scores_of_the_old_one():
     assert len(fresh.past) == 10
 
 
-# --- drift ------------------------------------------------------------------------------------------------------------
+# --- drift ----------------------------------------------------------------------------------------
 
 
 def watched(recogniser: Recogniser, records, answer_of) -> list[tuple[int, str]]:
     """Alarms by number of the record, with labels where `answer_of` gives one."""
-    found = []
+    alarms = []
     for k, (z, label) in enumerate(records):
         answer = recogniser.answer(z, *answer_of(z))
         heard = (recogniser.watch(answer), recogniser.learn(answer, label) if label else None)
-        found += [(k, what) for what in heard if what is not None]
-    return found
+        alarms += [(k, what) for what in heard if what is not None]
+    return alarms
 
 
 def test_a_stream_that_does_not_change_is_quiet():
@@ -188,18 +139,15 @@ def test_records_that_move_away_are_noticed_without_a_label():
 
 
 def test_errors_are_noticed_when_they_rise_and_not_when_they_fall():
-    turned = [(z, label) for z, label in stream(600)]
-
     def run(first_wrong: bool) -> list[tuple[int, str]]:
-        recogniser, found = Recogniser(CLASSES), []
-        for k, (z, label) in enumerate(turned):
+        recogniser = Recogniser(CLASSES)
+        alarms = []
+        for k, (z, label) in enumerate(stream(600)):
             wrong = (k < 300) == first_wrong
-            answer = recogniser.answer(
-                z, "a" if not wrong and label == "a" else label if not wrong else "none", 0.5
-            )
+            answer = recogniser.answer(z, "none" if wrong else label, 0.5)
             if (what := recogniser.learn(answer, label)) is not None:
-                found.append((k, what))
-        return found
+                alarms.append((k, what))
+        return alarms
 
     assert run(first_wrong=True) == []
     (at, what), *_ = run(first_wrong=False)
@@ -218,15 +166,3 @@ def test_what_was_found_stays_found_and_what_was_learned_before_is_forgotten():
     far = [((99.0, 99.0), "") for _ in range(600)]
     assert watched(again, far, lambda z: ("a", 0.9)) == []
     assert recogniser.renewed("t", 2).drift is None
-
-
-def test_a_watch_survives_a_restart_and_a_spread_of_nothing():
-    watch = Watch()
-    for _ in range(200):
-        watch.update(3)
-    again = Watch(bytes(watch.values))
-    assert any(again.update(250) for _ in range(100))
-    places = Places()
-    for _ in range(REFERENCE):
-        assert places.distance(np.zeros(2), "a") is None
-    assert places.distance(np.zeros(2), "a") == 0.0

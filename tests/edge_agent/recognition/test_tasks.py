@@ -1,4 +1,4 @@
-"""Recognition as part of the agent: over kills, restarts and new versions, and what status tells."""
+"""Recognition as part of the agent: over kills, restarts, new versions, and what status tells."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from edge_agent.recognition.tasks import Recognition
 from edge_agent.records import Position, Record
 from edge_agent.state.state import State
 from fsir.wire.messages import Classifier
-from tests.edge_agent.recognition.test_recogniser import CENTRES, CLASSES, nearest, stream
+from tests.edge_agent.recognition.people import CENTRES, CLASSES, nearest, stream
 from tests.edge_agent.world import DEVICE as NAME
 from tests.edge_agent.world import data, receipt, simulated, subspace
 from tests.fsir.tasks import task
@@ -24,9 +24,10 @@ from tests.fsir.tasks import task
 def published(of, version=1, flip=1.0):
     """A subspace of two directions with a classifier that puts the classes at CENTRES."""
     centroids = np.array([CENTRES[label] for label in CLASSES])
-    found = Classifier(CLASSES, centroids, -0.5 * (centroids**2).sum(axis=1), centroids)
+    heights = -0.5 * (centroids**2).sum(axis=1)
+    classifier = Classifier(CLASSES, centroids, heights, centroids)
     basis = flip * np.eye(3)[:, :2]
-    return subspace(of, of.features.names, 2, version=version, basis=basis, classifier=found)
+    return subspace(of, of.features.names, 2, version=version, basis=basis, classifier=classifier)
 
 
 def serving(of, state, **changes):
@@ -41,6 +42,11 @@ def serving(of, state, **changes):
 
 def record_of(k: int, z, label) -> Record:
     return Record(Position(1000 + k), {"x0": z[0], "x1": z[1], "x2": 0.0}, label)
+
+
+def lived(n: int) -> list[Record]:
+    """Records of an owner, with labels."""
+    return [record_of(k, z, label) for k, (z, label) in enumerate(stream(n))]
 
 
 def feed(agent, recognition, records, lag: int = 0):
@@ -63,22 +69,21 @@ def test_served_lines_say_what_and_who(of):
     state = State(None, NAME, simulated=True)
     agent = serving(of, state)
     plain = agent.serve(record_of(0, (3.0, 0.0), None))
-    records = [record_of(k, z, label) for k, (z, label) in enumerate(stream(300))]
+    records = lived(300)
     served = feed(agent, Recognition(state, [agent]), records)
     assert set(served[0]) == {*plain, "activity", "by"}
     assert served[0]["by"] == "federation"
     assert served[0]["activity"] == served[0]["class"]
-    right = sum(
-        line["activity"] == label for line, (_, label) in zip(served, stream(300), strict=True)
-    )
-    assert right > 280
+    labels = [label for _, label in stream(300)]
+    right = [line["activity"] == label for line, label in zip(served, labels, strict=True)]
+    assert sum(right) > 280
     assert agent.outgoing(1e6) == []  # nothing of it is for the broker
 
 
 @pytest.mark.parametrize("lag", [0, 7])
 def test_whatever_is_killed_and_read_again_nothing_is_learned_twice(of, tmp_path, lag):
-    """Power cuts at random, now and then a checkpoint, and a file that is read again from where the task was."""
-    records = [record_of(k, z, label) for k, (z, label) in enumerate(stream(240))]
+    """Power cuts at random, now and then a checkpoint, and a file that is read again."""
+    records = lived(240)
     rng = np.random.default_rng(lag)
     start = 0
     for _ in range(20):
@@ -114,12 +119,11 @@ def test_a_sensor_numbers_on_behind_what_recognition_has_seen(of, tmp_path):
     with contextlib.closing(State(tmp_path, NAME, simulated=True)) as state:
         agent = serving(of, state)
         recognition = Recognition(state, [agent])
-        feed(agent, recognition, [record_of(k, z, label) for k, (z, label) in enumerate(stream(5))])
+        feed(agent, recognition, lived(5))
         recognition.checkpoint()
         assert state.last_position(agent.feed.name).ordinal == 1004
-        assert (
-            state.position(agent.name, agent.feed.name).ordinal == 99
-        )  # the task itself has not moved
+        # The task itself has not moved.
+        assert state.position(agent.name, agent.feed.name).ordinal == 99
 
 
 def test_records_without_a_label_are_recognised_and_not_learned(of):
@@ -137,7 +141,7 @@ def test_a_new_version_in_the_middle_of_the_wait(of):
     state = State(None, NAME, simulated=True)
     agent = serving(of, state)
     recognition = Recognition(state, [agent])
-    records = [record_of(k, z, label) for k, (z, label) in enumerate(stream(40))]
+    records = lived(40)
     for record in records[:20]:
         recognition.serve(agent, record)
     agent.receive(*published(of, version=2, flip=-1.0))
@@ -177,12 +181,9 @@ def test_status_tells_and_forget_deletes(of, tmp_path, capsys):
     with contextlib.closing(State(tmp_path, NAME, simulated=True)) as state:
         agent = serving(of, state)
         recognition = Recognition(state, [agent])
-        feed(
-            agent, recognition, [record_of(k, z, label) for k, (z, label) in enumerate(stream(600))]
-        )
-        far = [
-            record_of(600 + k, (z[0] + 30.0, z[1]), None) for k, (z, _) in enumerate(stream(300))
-        ]
+        feed(agent, recognition, lived(600))
+        moved = [(z[0] + 30.0, z[1]) for z, _ in stream(300)]
+        far = [record_of(600 + k, z, None) for k, z in enumerate(moved)]
         served = feed(agent, recognition, far)
         assert [line["drift"] for line in served if "drift" in line] == ["distance"]
         recognition.checkpoint()
@@ -191,10 +192,10 @@ def test_status_tells_and_forget_deletes(of, tmp_path, capsys):
     assert "600 labelled records recognised" in said
     assert "no longer fits this device since" in said
     main(["status", "--json", "--state", str(tmp_path)])
-    (found,) = json.loads(capsys.readouterr().out)["tasks"]
-    assert found["recognition"]["accuracy"]["said"] > 0.95
-    assert found["recognition"]["accuracy"]["majority"] < 0.5
-    assert found["recognition"]["drift"]["what"] == "distance"
+    (told,) = json.loads(capsys.readouterr().out)["tasks"]
+    assert told["recognition"]["accuracy"]["said"] > 0.95
+    assert told["recognition"]["accuracy"]["majority"] < 0.5
+    assert told["recognition"]["drift"]["what"] == "distance"
     (tmp_path / "labels.jsonl").write_text("")
     assert main(["forget", "--state", str(tmp_path)]) == 0
     assert not (tmp_path / "labels.jsonl").exists()

@@ -18,8 +18,6 @@ from edge_agent.errors import StateError
 from edge_agent.member import Member
 from edge_agent.river.transformer import FSIR
 from fsir.estimate.subspace import projection_loss
-from tests.edge_agent.aggregators import TinyAggregator
-from tests.fsir.tasks import task
 
 
 @pytest.mark.filterwarnings("default")  # of River's own data sets and of pandas
@@ -55,9 +53,9 @@ def test_it_finds_the_directions_whatever_the_scales():
         model.learn_one(x, y)
     responses = []
     for name in "abcdef":
-        one, none = dict.fromkeys("abcdef", 0.0) | {name: 1.0}, dict.fromkeys("abcdef", 0.0)
-        z1, z0 = model.transform_one(one), model.transform_one(none)
-        responses.append([z1[key] - z0[key] for key in z1])
+        one = model.transform_one(dict.fromkeys("abcdef", 0.0) | {name: 1.0})
+        none = model.transform_one(dict.fromkeys("abcdef", 0.0))
+        responses.append([one[key] - none[key] for key in one])
     truth = np.eye(6)[:, [0, 2]]
     assert projection_loss(np.array(responses), truth) < 0.2
 
@@ -113,59 +111,76 @@ def test_arguments_out_of_range(arguments):
         FSIR(**arguments)
 
 
-@pytest.mark.broker
-def test_with_a_federation_behind_it(mosquitto_url, tmp_path):
-    of = task(report={"records": 150})
-    with (
-        TinyAggregator(mosquitto_url, of) as server,
-        Member(mosquitto_url, "test", "dev-1", tmp_path) as member,
-    ):
-        model = FSIR(member=member) | linear_model.SoftmaxRegression()
-        while member.agent.task is None:
-            member.step()
-        rng = random.Random(0)
-        for k in range(200):
-            x = {f"x{j}": rng.gauss(0, 1) for j in range(3)}
-            model.predict_one(x)
-            model.learn_one(x, "abc"[k % 3])
-        server.wait(lambda: bool(model["FSIR"].transform_one(x)))
-        assert model["FSIR"].transform_one(x) == {"fsir_0": pytest.approx(x["x0"])}
-        assert len(server.reports("dev-1")["final"]) == 1
-
-
 @pytest.fixture
 def offline(tmp_path):
     with Member("mqtt://127.0.0.1:9", "test", "dev-1", tmp_path) as member:
         yield member
 
 
+RECORD = {"x0": 1.0, "x1": 0.0, "x2": 0.0}
+
+
+@pytest.fixture
+def offered(offline, monkeypatch):
+    """The records that reach the member of a federation."""
+    records = []
+    learn = offline.learn
+
+    def spy(x, y):
+        records.append((x, y))
+        learn(x, y)
+
+    monkeypatch.setattr(offline, "learn", spy)
+    return records
+
+
+def put_in_later(member):
+    model = FSIR()
+    model.member = member
+    return model
+
+
 @pytest.mark.parametrize(
     "build",
     [
-        lambda fsir: preprocessing.StandardScaler() | fsir,
-        lambda fsir: preprocessing.StandardScaler() | fsir | linear_model.SoftmaxRegression(),
-        lambda fsir: compose.Select("x0") | preprocessing.MinMaxScaler() | fsir,
-        lambda fsir: compose.FuncTransformer(lambda x: x) | fsir,
+        lambda member: FSIR(member=member),
+        lambda member: FSIR(member=member) | linear_model.SoftmaxRegression(),
+        lambda member: preprocessing.StandardScaler() | FSIR(member=member),
+        lambda member: compose.FuncTransformer(lambda x: x) | FSIR(member=member, warm_up=5),
+        lambda member: preprocessing.StandardScaler() | put_in_later(member),
     ],
 )
-def test_a_scaler_upstream_of_a_federation_is_refused(offline, build):
-    model = build(FSIR(member=offline))
+def test_nothing_is_learned_into_a_federation_without_the_statement(offline, offered, build):
+    """Whether what stands before FSIR mixes records, nobody can tell from the numbers."""
+    with pytest.raises(StateError, match=r"raw features only.* into the task.*raw_features=True"):
+        build(offline).learn_one(RECORD, "a")
+    assert offered == []
+
+
+def test_no_mini_batch_is_learned_into_a_federation_without_the_statement(offline, offered):
+    pd = pytest.importorskip("pandas")
     with pytest.raises(StateError, match="raw features only"):
-        model.learn_one({"x0": 1.0, "x1": 0.0, "x2": 0.0}, "a")
-    assert offline.agent.position.ordinal == -1
+        put_in_later(offline).learn_many(pd.DataFrame([RECORD]), pd.Series(["a"]))
+    assert offered == []
 
 
-def test_raw_pipelines_are_welcome_in_a_federation(offline):
+def test_raw_pipelines_are_welcome_in_a_federation(offline, offered):
+    """What stands behind FSIR may learn, and what looks at one record alone may stand before it."""
     for model in (
-        FSIR(member=offline) | preprocessing.StandardScaler() | linear_model.SoftmaxRegression(),
-        compose.Select("x0", "x1") | FSIR(member=offline),
-        FSIR(member=offline),
+        federated(offline) | preprocessing.StandardScaler() | linear_model.SoftmaxRegression(),
+        compose.Select("x0", "x1") | federated(offline),
+        federated(offline),
     ):
-        model.learn_one({"x0": 1.0, "x1": 0.0, "x2": 0.0}, "a")
+        model.learn_one(RECORD, "a")
+    assert offered == [(RECORD, "a"), ({"x0": 1.0, "x1": 0.0}, "a"), (RECORD, "a")]
+
+
+def federated(member):
+    return FSIR(member=member, raw_features=True)
 
 
 def test_a_federated_transformer_cannot_be_copied(offline):
-    model = FSIR(member=offline)
+    model = federated(offline)
     for spend_twice in (model.clone, lambda: copy.deepcopy(model)):
         with pytest.raises(StateError, match="spend its budget twice"):
             spend_twice()
@@ -174,15 +189,16 @@ def test_a_federated_transformer_cannot_be_copied(offline):
 def test_mini_batches_are_the_same_as_single_records():
     pd = pytest.importorskip("pandas")
     records = list(two_directions(500))
-    one, many = FSIR(warm_up=60), FSIR(warm_up=60)
+    one = FSIR(warm_up=60)
+    many = FSIR(warm_up=60)
     for x, y in records:
         one.learn_one(x, y)
     for start in range(0, 500, 70):
         chunk = records[start : start + 70]
         many.learn_many(pd.DataFrame([x for x, _ in chunk]), pd.Series([y for _, y in chunk]))
     probe = pd.DataFrame([x for x, _ in records[:5]], index=[10, 20, 30, 40, 50])
-    found = many.transform_many(probe)
-    assert list(found.index) == [10, 20, 30, 40, 50]
-    for (x, _), row in zip(records[:5], found.to_dict("records"), strict=True):
+    coordinates = many.transform_many(probe)
+    assert list(coordinates.index) == [10, 20, 30, 40, 50]
+    for (x, _), row in zip(records[:5], coordinates.to_dict("records"), strict=True):
         assert one.transform_one(x) == row
     assert list(stream.iter_array([[1.0]], [1]))  # River's streams feed it as they are

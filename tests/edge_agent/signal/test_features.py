@@ -1,4 +1,7 @@
-"""The 561 features: named and defined as the published set has them, finite always, scaled by public ranges."""
+"""The 561 features: named and defined as the published set has them.
+
+Finite always, and scaled by public ranges.
+"""
 
 from __future__ import annotations
 
@@ -68,10 +71,8 @@ def test_a_sine_has_the_statistics_of_a_sine():
 
 def test_the_follower_is_seen_by_the_jerk_alone():
     signals = noise(n=129)
-    with_it, without = features(signals), features(signals[..., :128])
-    differ = {
-        name for name, hit in zip(FEATURE_NAMES, (with_it != without).any(0), strict=True) if hit
-    }
+    hits = (features(signals) != features(signals[..., :128])).any(0)
+    differ = {name for name, hit in zip(FEATURE_NAMES, hits, strict=True) if hit}
     assert differ
     assert all("Jerk" in name for name in differ)
 
@@ -136,19 +137,19 @@ def test_misuse_is_refused_with_the_shape():
 
 
 def filtered_gravity(total, body):
-    """Gravity in the given channels: the answer of the set's own low-pass filter to the total acceleration.
+    """Gravity in the given channels, by the set's own low-pass filter of the total acceleration.
 
-    The set gives the total and the body acceleration, with seven digits. Their difference is gravity plus a rounding
-    error, and autoregression of so smooth a signal amplifies that error a thousandfold. But gravity was made by the
-    causal Butterworth filter of order 3 at 0.3 Hz, so the total acceleration tells it, save for three numbers per
-    window: the state in which the filter enters it. The body acceleration tells those. No sample moves by as much as
-    a unit in the seventh digit of 1 g.
+    The set gives the total and the body acceleration, with seven digits. Their difference is
+    gravity plus a rounding error, and autoregression of so smooth a signal amplifies that error a
+    thousandfold. But gravity was made by the causal Butterworth filter of order 3 at 0.3 Hz, so the
+    total acceleration tells it, save for three numbers per window: the state in which the filter
+    enters it. The body acceleration tells those. No sample moves by as much as a unit in the
+    seventh digit of 1 g.
     """
     b, a = scipy.signal.butter(3, 0.3, fs=50)
-    states = np.stack(
-        [scipy.signal.lfilter(b, a, np.zeros(128), zi=state)[0] for state in np.eye(3)], axis=1
-    )
-    basis, _ = np.linalg.qr(states)
+    silence = np.zeros(128)
+    states = [scipy.signal.lfilter(b, a, silence, zi=state)[0] for state in np.eye(3)]
+    basis, _ = np.linalg.qr(np.stack(states, axis=1))
     driven = scipy.signal.lfilter(b, a, total)
     gravity = driven + ((total - body - driven) @ basis) @ basis.T
     assert np.abs(gravity - (total - body)).max() < 1e-6
@@ -157,7 +158,7 @@ def filtered_gravity(total, body):
 
 @pytest.fixture(scope="module")
 def published(data_dir):
-    """Windows whose following sample is in the set too (in the next window), and their published features."""
+    """Windows whose following sample is in the set too (in the next window), and their features."""
     with np.load(data_dir / "uci_har/har_inertial.npz") as file:
         signals = file["S"].astype(np.float64)
         assert tuple(file["channels"]) == CHANNELS
@@ -170,15 +171,16 @@ def published(data_dir):
 
 
 def published_error(signals, columns):
-    """Largest difference per column in the published scale. The scale of a column is unknown but affine: it is taken
-    from the windows of its smallest and its largest value, here and nowhere else."""
+    """Largest difference per column in the published scale.
+
+    The scale of a column is unknown but affine: it is taken from the windows of its smallest and
+    its largest value, here and nowhere else.
+    """
     ours = features(signals)
-    column = np.arange(ours.shape[1])
-    low, high = ours.argmin(0), ours.argmax(0)
-    slope = (columns[high, column] - columns[low, column]) / (
-        ours[high, column] - ours[low, column]
-    )
-    return np.abs(columns[low, column] + slope * (ours - ours[low, column]) - columns).max(0)
+    low = (ours.argmin(0), np.arange(ours.shape[1]))
+    high = (ours.argmax(0), np.arange(ours.shape[1]))
+    slope = (columns[high] - columns[low]) / (ours[high] - ours[low])
+    return np.abs(columns[low] + slope * (ours - ours[low]) - columns).max(0)
 
 
 GRAVITY_AR = {f"tGravityAcc-arCoeff()-{axis},{k}" for axis in "XYZ" for k in (1, 2, 3, 4)}
@@ -187,7 +189,8 @@ GRAVITY_AR = {f"tGravityAcc-arCoeff()-{axis},{k}" for axis in "XYZ" for k in (1,
 @pytest.mark.data
 def test_features_agree_with_the_published_ones(published):
     signals, columns = published
-    body, total = signals[:, :3, :128], signals[:, 6:, :128]
+    body = signals[:, :3, :128]
+    total = signals[:, 6:, :128]
     signals = signals.copy()
     signals[:, 6:, :128] = body + filtered_gravity(total, body)
     error = published_error(signals, columns)

@@ -1,4 +1,4 @@
-"""The filters have the gain of the Butterworth filter, no delay, and no memory beyond their samples."""
+"""The filters have the gain of the Butterworth filter, no delay, and no memory of other samples."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ def test_the_gain_is_that_of_the_digital_filter(cutoff, order):
     frequency = np.linspace(0, 24.9, 200)
     b, a = scipy.signal.butter(order, cutoff, fs=50)
     _, response = scipy.signal.freqz(b, a, worN=frequency, fs=50)
-    np.testing.assert_allclose(
-        butterworth_gain(frequency, cutoff, 50, order), np.abs(response), atol=1e-9
-    )
+    gain = butterworth_gain(frequency, cutoff, 50, order)
+    np.testing.assert_allclose(gain, np.abs(response), atol=1e-9)
 
 
 @pytest.mark.parametrize("length", [128, 192])

@@ -1,4 +1,4 @@
-"""Windows: aligned to absolute time, local in the samples, the same for any chunking, and never silently wrong."""
+"""Windows: aligned to absolute time, local in the samples, the same for any chunking."""
 
 from __future__ import annotations
 
@@ -8,16 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edge_agent.signal.features import features
-from edge_agent.signal.windows import HOP, WINDOW, Windower, unit_records
+from edge_agent.signal.grid import HOP, WINDOW, unit_records
+from edge_agent.signal.windows import Windower
 from tests.edge_agent.motion import BEGIN as START
 from tests.edge_agent.motion import FIRST, recording, run, signals_of
-
-
-@pytest.mark.parametrize(("margin", "expected"), [(0, 2), (1, 3), (32, 3), (33, 4), (64, 4)])
-def test_unit_records_follow_from_the_support(margin, expected):
-    assert unit_records(margin) == expected == Windower(margin).unit_records
-    with pytest.raises(ValueError, match="margin"):
-        unit_records(-1)
 
 
 @pytest.mark.parametrize("margin", [0, 1, 16, 32, 33])
@@ -64,23 +58,29 @@ def test_no_fault_of_one_sample_reaches_further(i, fault, margin):
 def test_a_changed_reading_reaches_no_further_whatever_the_clock_does(
     pieces, apart, place, change, turning
 ):
-    """Pieces of a recording in any order: clocks that jump, go back and repeat, of both sensors together or apart."""
+    """Pieces of a recording in any order, of both sensors together or apart.
+
+    Clocks jump, go back and repeat.
+    """
     times, acc, gyro = recording(20)
     rows = np.concatenate([np.arange(low, min(low + size, 1000)) for low, size in pieces])
     i = int(place * len(rows))
 
     def windows(values):
-        windower, found, low = Windower(), [], 0
+        windower = Windower()
+        made = []
+        low = 0
         for k, (start, size) in enumerate(pieces):
             part = rows[low : low + min(size, 1000 - start)]
-            mine, low = values[low : low + len(part)], low + len(part)
+            mine = values[low : low + len(part)]
+            low += len(part)
             first, second = (gyro[part], mine) if turning else (mine, gyro[part])
             if apart[k % len(apart)]:
-                found += windower.push_rotation(times[part], second)
-                found += windower.push_acceleration(times[part], first)
+                made += windower.push_rotation(times[part], second)
+                made += windower.push_acceleration(times[part], first)
             else:
-                found += windower.push(times[part], first, second)
-        return signals_of(found), windower.refused
+                made += windower.push(times[part], first, second)
+        return signals_of(made), windower.refused
 
     before, refused = windows(acc[rows])
     changed = acc[rows]
@@ -95,7 +95,7 @@ def test_a_changed_reading_reaches_no_further_whatever_the_clock_does(
     assert sum(before.get(k) != after.get(k) for k in before | after) <= unit_records()
 
 
-def test_the_same_moment_again_is_refused_whatever_it_says():
+def test_the_same_time_again_is_refused_whatever_it_says():
     times, acc, gyro = recording(20)
     rows = np.insert(np.arange(1000), 500, 499)
     other = acc[rows]
@@ -115,20 +115,21 @@ def test_any_chunking_gives_the_same_windows_and_features(sizes, margin, trouble
     times, acc, gyro = recording(25, seed=trouble)
     if trouble:  # a lost stretch, a clock set back, a repeated sample
         keep = np.r_[0:300, 330:600, 590:700, 700:701, 700:1250]
-        times, acc, gyro = times[keep], acc[keep], gyro[keep]
+        times, acc, gyro = (x[keep] for x in (times, acc, gyro))
     whole, reference = run(times, acc, gyro, margin=margin)
-    windower, found, low = Windower(margin), [], 0
+    windower = Windower(margin)
+    windows = []
+    low = 0
     for size in [*sizes, len(times)]:
         part = slice(low, low + size)
-        found += windower.push(times[part], acc[part], gyro[part])
+        windows += windower.push(times[part], acc[part], gyro[part])
         low += size
-    assert signals_of(found) == signals_of(whole)
-    assert len(found) == len(signals_of(found)) > 5
+    assert signals_of(windows) == signals_of(whole)
+    assert len(windows) == len(signals_of(windows)) > 5
     assert (windower.dropped, windower.refused) == (reference.dropped, reference.refused)
-    one_by_one = [features(window.signals[None]) for window in found]
-    np.testing.assert_array_equal(
-        np.concatenate(one_by_one), features(np.stack([w.signals for w in whole]))
-    )
+    one_by_one = np.concatenate([features(window.signals[None]) for window in windows])
+    at_once = features(np.stack([window.signals for window in whole]))
+    np.testing.assert_array_equal(one_by_one, at_once)
 
 
 def test_windows_align_to_absolute_time_wherever_a_device_starts():
@@ -141,12 +142,13 @@ def test_windows_align_to_absolute_time_wherever_a_device_starts():
     assert windower.done == pytest.approx(windows[-1].start + 2.56)
 
 
-def test_jitter_is_undone_and_gravity_found():
+def test_jitter_is_undone_and_gravity_set_apart():
     t = np.arange(400) / 50 + np.random.default_rng(5).uniform(-0.005, 0.005, 400) + 0.01
     motion = 0.3 * np.sin(2 * np.pi * 2.5 * t)[:, None] * [1.0, 0.5, 0.0]
     windows, _ = run(START + t, np.add(motion, [0.0, 0.0, 1.0]), np.tile(np.sin(t)[:, None], 3))
     centres = windows[1].start - START + (np.arange(WINDOW) + 0.5) / 50
-    body, total = windows[1].signals[:3], windows[1].signals[6:]
+    body = windows[1].signals[:3]
+    total = windows[1].signals[6:]
     truth = 0.3 * np.sin(2 * np.pi * 2.5 * centres)
     assert np.abs(total[0] - truth)[2:-2].max() < 0.02
     assert np.abs(body[0] - truth)[8:-8].max() < 0.05

@@ -1,4 +1,7 @@
-"""Sensors and clocks that stall, jump, repeat, go back or lie: no window is wrong silently, memory is bounded."""
+"""Sensors and clocks that stall, jump, repeat, go back or lie.
+
+No window is wrong silently, and memory is bounded.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edge_agent.signal.features import features
-from edge_agent.signal.windows import HOP, WINDOW, Windower
+from edge_agent.signal.grid import HOP, WINDOW
+from edge_agent.signal.windows import Windower
 from tests.edge_agent.motion import BEGIN as START
 from tests.edge_agent.motion import FIRST, recording, run, signals_of
 
@@ -100,12 +104,13 @@ def test_one_time_stamp_from_the_far_future_costs_its_own_windows_only():
 
 def test_sensors_with_clocks_of_their_own_make_the_same_windows():
     times, acc, gyro = recording(20)
-    windower, found = Windower(), []
+    windower = Windower()
+    windows = []
     for low in range(0, len(times), 37):
         part = slice(low, low + 37)
-        found += windower.push_acceleration(times[part], acc[part])
-        found += windower.push_rotation(times[part], gyro[part])
-    assert signals_of(found) == signals_of(run(times, acc, gyro)[0])
+        windows += windower.push_acceleration(times[part], acc[part])
+        windows += windower.push_rotation(times[part], gyro[part])
+    assert signals_of(windows) == signals_of(run(times, acc, gyro)[0])
 
 
 @settings(max_examples=150, deadline=None)
@@ -119,16 +124,17 @@ def test_no_window_joins_what_was_before_and_after_a_clock_was_set_back(step, ba
     times, acc, gyro = recording(25, jitter=0.003)
     times[step:] -= back / 50
     acc[:, 0] = np.where(np.arange(len(times)) < step, -1.0, 1.0) + 0.01 * acc[:, 0]
-    windower, found = Windower(), []
+    windower = Windower()
+    windows = []
     for low in range(0, len(times), size if apart else len(times)):
         part = slice(low, low + size) if apart else slice(None)
         if apart:
-            found += windower.push_rotation(times[part], gyro[part])
-            found += windower.push_acceleration(times[part], acc[part])
+            windows += windower.push_rotation(times[part], gyro[part])
+            windows += windower.push_acceleration(times[part], acc[part])
         else:
-            found += windower.push(times[part], acc[part], gyro[part])
-    assert not [w.index for w in found if np.ptp(w.signals[6]) > 1]
-    assert len(found) == len({w.index for w in found})
+            windows += windower.push(times[part], acc[part], gyro[part])
+    assert not [w.index for w in windows if np.ptp(w.signals[6]) > 1]
+    assert len(windows) == len({w.index for w in windows})
     assert windower.dropped["backward"] + windower.dropped["gap"] >= 1
 
 
@@ -148,7 +154,10 @@ def test_a_sensor_that_jumps_ahead_and_falls_silent_does_not_fill_the_memory():
 
 
 def test_samples_that_are_dated_in_batches_are_no_50_hz():
-    """Four samples, all dated when their buffer was emptied: enough of them, but nobody knows when they were taken."""
+    """Four samples, all dated when their buffer was emptied.
+
+    Enough of them, but nobody knows when they were taken.
+    """
     _, acc, gyro = recording(20)
     batch, place = np.divmod(np.arange(len(acc)), 4)
     windows, windower = run(START + 0.057 * batch + 0.001 * place, acc, gyro)

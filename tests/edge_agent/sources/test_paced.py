@@ -8,7 +8,7 @@ from edge_agent.records import START
 from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
 from edge_agent.sources.paced import Paced, seconds_of
-from tests.edge_agent.files import drain, write
+from tests.edge_agent.sources.files import drain, write
 
 
 def test_replay_hands_records_out_when_their_time_has_come(tmp_path):
@@ -30,17 +30,17 @@ def test_replay_hands_records_out_when_their_time_has_come(tmp_path):
 @pytest.mark.parametrize("wrong", [0, 9_999_999_999])
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_wrong_time_does_not_hold_up_what_follows(tmp_path, wrong, place):
-    moments = [1_700_000_000 + 10 * k for k in range(4)]
-    moments.insert(place, wrong)
-    path = write(tmp_path, "csv", [[moment, 0.0, "a"] for moment in moments])
+    times = [1_700_000_000 + 10 * k for k in range(4)]
+    times.insert(place, wrong)
+    path = write(tmp_path, "csv", [[time, 0.0, "a"] for time in times])
     now = [100.0]
     source = Paced(open_source(f"csv:{path}", Options()), "a", 1.0, clock=lambda: now[0])
     source.resume(START)
-    found = []
+    handed_out = []
     for _ in range(4):
-        found += [int(record.x["a"]) for record in source.poll(10)]
+        handed_out += [int(record.x["a"]) for record in source.poll(10)]
         now[0] += 10.0
-    assert found == moments
+    assert handed_out == times
     source.close()
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import time
 from collections import Counter
 from dataclasses import replace
 
@@ -15,47 +12,29 @@ from hypothesis import strategies as st
 
 import edge_agent.sources.recording as module
 from edge_agent.errors import SourceError
-from edge_agent.records import START, Position
+from edge_agent.records import START
 from edge_agent.signal.features import FEATURE_NAMES, features, scale
 from edge_agent.signal.windows import Windower
 from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
 from edge_agent.sources.paced import Paced
-from fsir.wire.decode import decode
-from fsir.wire.messages import Report
-from tests.edge_agent.aggregators import TinyAggregator
-from tests.edge_agent.motion import (
-    BEGIN,
-    FIRST,
-    OPTIONS,
-    raw_task,
-    read,
-    recording,
-    write_recording,
-)
-from tests.edge_agent.processes import DEVICE, command, end, ledger, wait_for_line
-
-
-def stored(position):
-    """A position as it comes back from the state file."""
-    return Position(position.ordinal, json.loads(json.dumps(position.cursor)))
+from tests.edge_agent.motion import BEGIN, FIRST, OPTIONS, read, recording, write_recording
+from tests.edge_agent.sources.files import stored
 
 
 def test_windows_become_records_with_scaled_features_times_and_labels(tmp_path):
     times, acc, gyro = recording(12)
-    labels = ["walking" if moment < BEGIN + 6 else "standing" for moment in times]
+    labels = ["walking" if time < BEGIN + 6 else "standing" for time in times]
     records, source = read(write_recording(tmp_path / "a.csv", times, acc, gyro, labels))
     windows = Windower(acc_range=8.0, gyro_range=35.0).push(times, acc, gyro)
     assert [record.position.ordinal for record in records] == [window.index for window in windows]
     rows = scale(features(np.stack([window.signals for window in windows])))
-    np.testing.assert_array_equal(
-        [[record.x[name] for name in FEATURE_NAMES] for record in records], rows
-    )
+    values = [[record.x[name] for name in FEATURE_NAMES] for record in records]
+    np.testing.assert_array_equal(values, rows)
     for record in records:
         start, stop = record.span
-        assert (start, stop) == pytest.approx(
-            (record.position.ordinal * 1.28, record.position.ordinal * 1.28 + 2.56)
-        )
+        begin = record.position.ordinal * 1.28
+        assert (start, stop) == pytest.approx((begin, begin + 2.56))
         expected = "walking" if stop <= BEGIN + 6 else "standing" if start >= BEGIN + 6 else None
         assert record.y == expected
     assert {record.y for record in records} == {"walking", "standing", None}
@@ -68,16 +47,15 @@ def trouble(kind):
     times, acc, gyro = recording(40, seed=kind)
     order = np.arange(len(times))
     if kind == 1:  # a lost stretch; each third sample twice; a few old rows late
-        order = np.r_[0:300, 340:600, 597:600, 600:900, 620:625, 900:2000]
-        order = np.sort(np.r_[np.arange(len(order)), np.arange(0, len(order), 3)])
-        order = np.r_[0:300, 340:600, 597:600, 600:900, 620:625, 900:2000][order]
-    elif (
-        kind == 2
-    ):  # a stretch is there twice, the clock goes back into what is open, and far ahead
+        rows = np.r_[0:300, 340:600, 597:600, 600:900, 620:625, 900:2000]
+        order = rows[np.sort(np.r_[np.arange(len(rows)), np.arange(0, len(rows), 3)])]
+    elif kind == 2:
+        # A stretch is there twice, the clock goes back into what is open, and far ahead.
         order = np.r_[0:800, 400:800, 800:1000, 960:1300, 1300:1301, 1270:2000]
         times[1700:1750] += 3600.0
     elif kind == 3:  # readings that are none, and a clock that went back for good
-        acc[700, 1], gyro[900] = np.nan, 35.0
+        acc[700, 1] = np.nan
+        gyro[900] = 35.0
         times[1200:] -= 9.0
     labels = np.array(["a", "b", "", "c"])[(np.arange(len(times)) // 170) % 4]
     return times[order], acc[order], gyro[order], labels[order].tolist()
@@ -109,13 +87,14 @@ def test_stopped_anywhere_and_resumed_the_records_are_the_same(troubled, kind, r
     assert len(whole) > 8
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "ROWS", rows)
-        after, found = START, []
+        after = START
+        records = []
         for stop in stops:
             part, _ = read(path, after, limit=3)
-            found += part[:stop]
-            after = stored(found[-1].position) if found else START
+            records += part[:stop]
+            after = stored(records[-1].position) if records else START
         rest, source = read(path, after, limit=3)
-    assert [replace(record, position=stored(record.position)) for record in found + rest] == [
+    assert [replace(record, position=stored(record.position)) for record in records + rest] == [
         replace(record, position=stored(record.position)) for record in whole
     ]
     if stops == [0]:
@@ -144,11 +123,11 @@ def test_a_damaged_byte_costs_the_windows_of_its_own_row_alone(walk, place, byte
     damaged = raw[:at] + bytes([byte]) + raw[at + 1 :]
     path = folder / "damaged.csv"
     path.write_bytes(damaged)
-    found = by_ordinal(read(path)[0])
-    touched = [ordinal for ordinal in whole | found if whole.get(ordinal) != found.get(ordinal)]
+    after = by_ordinal(read(path)[0])
+    touched = [ordinal for ordinal in whole | after if whole.get(ordinal) != after.get(ordinal)]
     start = raw.rfind(b"\n", 0, at) + 1
-    # A sample is in two windows. One with another time leaves two and enters one more at most before the clock is seen
-    # to go back; a row without its end takes the next one along.
+    # A sample is in two windows. One with another time leaves two and enters one more at most
+    # before the clock is seen to go back; a row without its end takes the next one along.
     in_time = at < raw.index(b",", start)
     assert len(touched) <= (3 if in_time or raw[at] == 10 else 2)
 
@@ -170,16 +149,16 @@ def test_a_file_that_grows_is_followed(tmp_path):
     path.write_bytes(b"")
     source = open_source(f"signals:{path}", replace(OPTIONS, follow=True))
     source.resume(START)
-    found = []
+    records = []
     with path.open("ab") as file:
         for k in range(0, len(text), 777):
             file.write(text[k : k + 777])
             file.flush()
-            found += source.poll(5)
+            records += source.poll(5)
             assert not source.ended
     while more := source.poll(5):
-        found += more
-    assert [record.x for record in found] == [record.x for record in whole]
+        records += more
+    assert [record.x for record in records] == [record.x for record in whole]
     assert source.delay() > 0
     source.close()
 
@@ -205,10 +184,10 @@ def test_times_may_be_iso_and_relative(tmp_path):
     assert [record.position.ordinal for record in early] == [0, 1, 2, 3, 4]
     path = write_recording(tmp_path / "iso.csv", times, acc, gyro)
     head, *lines = path.read_text().splitlines()
-    moments = np.datetime64("1970-01-01T00:00:00") + np.round(times * 1e6).astype("timedelta64[us]")
+    since = np.round(times * 1e6).astype("timedelta64[us]")
+    dates = np.datetime64("1970-01-01T00:00:00") + since
     rows = [
-        f"{moment}+00:00,{line.partition(',')[2]}"
-        for moment, line in zip(moments, lines, strict=True)
+        f"{date}+00:00,{line.partition(',')[2]}" for date, line in zip(dates, lines, strict=True)
     ]
     path.write_text("\n".join([head, *rows]))
     iso, _ = read(path)
@@ -254,48 +233,13 @@ def test_what_is_missing_is_said(tmp_path, options, reason):
         read(path, options=options)
 
 
-@pytest.mark.broker
-def test_the_agent_reports_the_windows_of_a_recording_once(mosquitto_url, tmp_path):
-    """`fsir-agent run` as a process, killed on the way: the report is about each window once, and about no gap.
-
-    Nor does a damaged row stop it: one quote that is never closed.
-    """
-    times, acc, gyro = recording(90)
-    labels = ["a" if int(moment - BEGIN) // 15 % 2 else "b" for moment in times]
-    path = write_recording(tmp_path / "walk.csv", times, acc, gyro, labels)
-    rows = path.read_text().splitlines(keepends=True)
-    path.write_text("".join([*rows[:900], '"' + rows[900][1:], *rows[901:]]))
-    known = [record.position.ordinal for record in read(path)[0] if record.y is not None]
-    of, ranges = raw_task(40), ("--acc-range", "8", "--gyro-range", "35")
-    with TinyAggregator(mosquitto_url, of) as server:
-        slow = ("--time-column", "time", "--speed", "20")
-        first = subprocess.Popen(
-            command(mosquitto_url, f"signals:{path}", tmp_path, *ranges, *slow),
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        try:
-            wait_for_line(first, "first record learned")
-            time.sleep(1.0)  # somewhere on the way; where does not matter
-        finally:
-            end(first)
-        done = subprocess.run(
-            command(mosquitto_url, f"signals:{path}", tmp_path, *ranges, "--once"), capture_output=True, text=True,
-            timeout=120,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        assert "a quoted text does not end in its line" in done.stderr
-        (report,) = server.reports(DEVICE)["final"]
-    assert decode(report, Report).n == 40
-    assert [(row.first, row.last) for row in ledger(tmp_path)] == [(known[0], known[39])]
-
-
 @pytest.mark.data
 def test_a_real_recording_gives_the_records_of_the_data_set(data_dir, tmp_path):
     from sim_devices.datasets import hapt
     from sim_devices.datasets.population import ACTIVITIES
 
-    recordings, user = hapt.read_recordings(data_dir / "hapt"), 5
+    recordings = hapt.read_recordings(data_dir / "hapt")
+    user = 5
     names = ["", *ACTIVITIES, *(f"transition {k}" for k in range(7, 13))]
     parts = []
     for first, rows in hapt._layout(recordings, user):

@@ -1,8 +1,10 @@
-"""Sensors as sources: each window once, whatever happens to process, clock and sensor, and losses are said."""
+"""Sensors as sources: each window once, whatever happens to process, clock and sensor.
+
+And losses are said.
+"""
 
 from __future__ import annotations
 
-import logging
 from dataclasses import replace
 
 import numpy as np
@@ -13,53 +15,9 @@ from hypothesis import strategies as st
 from edge_agent.consent.admission import Feed
 from edge_agent.records import START, Position
 from edge_agent.sources.paced import Paced
-from edge_agent.sources.tally import Tally
-from edge_agent.sources.windowed import Samples, SignalSource
+from edge_agent.sources.samples import Samples
 from tests.edge_agent.motion import BEGIN, FIRST, recording
-
-
-class Sensor:
-    """A live sensor whose samples are put in by the test."""
-
-    name = "test:sensor"
-    replayable = ended = False
-
-    def __init__(self):
-        self.queue, self.started, self.closed = [], False, False
-
-    def start(self, cursor):
-        self.started = cursor is None
-
-    def read(self):
-        taken, self.queue = self.queue, []
-        return taken
-
-    def fileno(self):
-        return 7
-
-    def delay(self):
-        return 0.5
-
-    def close(self):
-        self.closed = True
-
-
-def live(after=START):
-    source = SignalSource(Sensor(), 8.0, 35.0)
-    source.resume(after)
-    return source
-
-
-def give(source, times, acc, gyro, limit=16):
-    source._reader.queue.append(Samples(times, acc, gyro))
-    found = []
-    while batch := source.poll(limit):
-        found += batch
-    return found
-
-
-def ordinals(records):
-    return [record.position.ordinal for record in records]
+from tests.edge_agent.sources.sensors import give, live, ordinals
 
 
 @settings(max_examples=25, deadline=None)
@@ -67,35 +25,35 @@ def ordinals(records):
 def test_any_chunking_gives_the_same_records(sizes, limit):
     times, acc, gyro = recording(20)
     whole = give(live(), times, acc, gyro)
-    source, found, low = live(), [], 0
+    source = live()
+    records = []
+    low = 0
     for size in [*sizes, len(times)]:
         part = slice(low, low + size)
-        found += give(source, times[part], acc[part], gyro[part], limit)
+        records += give(source, times[part], acc[part], gyro[part], limit)
         low += size
-    assert found == whole
-    assert ordinals(found) == list(range(FIRST, FIRST + 14))
+    assert records == whole
+    assert ordinals(records) == list(range(FIRST, FIRST + 14))
+
+
+JUMPS = st.sampled_from([0.0, 0.0, 3600.0, -5.0])
 
 
 @settings(max_examples=25, deadline=None)
-@given(
-    st.lists(
-        st.tuples(
-            st.integers(0, 900), st.integers(1, 600), st.sampled_from([0.0, 0.0, 3600.0, -5.0])
-        ),
-        max_size=8,
-    )
-)
+@given(st.lists(st.tuples(st.integers(0, 900), st.integers(1, 600), JUMPS), max_size=8))
 def test_no_window_twice_whatever_happens_to_process_and_clock(events):
-    """Pieces of one recording in any order, with clocks that jump, and a restart between any two of them."""
+    """Pieces of one recording in any order, with clocks that jump, and restarts in between."""
     times, acc, gyro = recording(20)
-    after, seen = START, []
+    after = START
+    seen = []
     for low, size, jump in events:
-        source, part = live(after), slice(low, low + size)
-        found = give(source, times[part] + jump, acc[part], gyro[part])
-        found += give(source, times[part], acc[part], gyro[part])
-        if found:
-            after = Position(found[-1].position.ordinal, found[-1].position.cursor)
-        seen += ordinals(found)
+        source = live(after)
+        part = slice(low, low + size)
+        records = give(source, times[part] + jump, acc[part], gyro[part])
+        records += give(source, times[part], acc[part], gyro[part])
+        if records:
+            after = Position(records[-1].position.ordinal, records[-1].position.cursor)
+        seen += ordinals(records)
     assert seen == sorted(set(seen))
 
 
@@ -109,9 +67,8 @@ def test_a_restarted_sensor_goes_on_with_samples_that_no_record_has_seen():
     first = give(live(), times[:700], acc[:700], gyro[:700])
     again = live(first[-1].position)
     rest = give(again, times, acc, gyro)
-    assert (
-        ordinals(rest)[0] == ordinals(first)[-1] + 2
-    )  # the window in between shares samples with the last one
+    # The window in between shares samples with the last one.
+    assert ordinals(rest)[0] == ordinals(first)[-1] + 2
     assert rest[0].span[0] == first[-1].span[1]
     assert any("older than the last window" in kind for kind in again.tally.counts)
 
@@ -135,7 +92,7 @@ def test_a_sensor_in_trouble_is_noticed_and_said(kind, reason, caplog):
     clean = ordinals(give(live(), times, acc, gyro))
     if kind == "stall":
         keep = np.r_[0:680, 740:1500]
-        times, acc, gyro = times[keep], acc[keep], gyro[keep]
+        times, acc, gyro = (x[keep] for x in (times, acc, gyro))
     elif kind.startswith("jump"):
         times[680:] += {"jump ahead": 3600.0, "jump back": -0.5}[kind]
     elif kind == "held":
@@ -146,54 +103,28 @@ def test_a_sensor_in_trouble_is_noticed_and_said(kind, reason, caplog):
         gyro[690, 0] = np.nan
     elif kind == "slow":
         keep = np.setdiff1d(np.arange(1500), np.arange(640, 860, 5))
-        times, acc, gyro = times[keep], acc[keep], gyro[keep]
+        times, acc, gyro = (x[keep] for x in (times, acc, gyro))
     elif kind == "twice":
         times, acc, gyro = (np.concatenate([x, x[:600]]) for x in (times, acc, gyro))
     else:
         times, acc, gyro = (np.repeat(x, 2, axis=0) for x in (times, acc, gyro))
     source = live()
-    found = ordinals(give(source, times, acc, gyro))
+    windows = set(ordinals(give(source, times, acc, gyro)))
     hurt = {FIRST + 680 // 64, FIRST + 680 // 64 - 1} if "twice" not in kind else set()
-    assert set(found) & set(clean) <= set(clean) - hurt
-    assert set(clean[:8]) <= set(found)
+    assert windows & set(clean) <= set(clean) - hurt
+    assert set(clean[:8]) <= windows
     assert next(text for text in source.tally.counts if reason in text)
     assert reason in caplog.text
-
-
-def test_losses_are_said_at_powers_of_two(caplog):
-    tally = Tally("sensor", {"small": 2})
-    for _ in range(100):
-        tally.add("losses")
-    tally.add("small", 2)
-    tally.add("none", 0)
-    tally.add("many", 5)
-    assert [int(record.args[1]) for record in caplog.records if record.args[2] == "losses"] == [
-        1,
-        2,
-        4,
-        8,
-        16,
-        32,
-        64,
-    ]
-    assert [int(record.args[1]) for record in caplog.records if record.args[2] == "many"] == [5]
-    assert tally.counts == {"losses": 100, "small": 2, "many": 5}
-    assert not [record for record in caplog.records if record.args[2] == "none"]
-    assert all(
-        record.levelno == logging.INFO for record in caplog.records if record.args[2] == "small"
-    )
 
 
 def test_a_source_waits_for_its_reader_and_hands_out_what_is_there_first():
     source = live()
     assert source._reader.started
-    assert (source.fileno(), source.delay(), source.ended, source.replayable) == (
-        7,
-        0.5,
-        False,
-        False,
-    )
-    source._reader.queue.append(Samples(*recording(12)))
+    assert (source.fileno(), source.delay()) == (7, 0.5)
+    assert not source.ended
+    assert not source.replayable
+    times, acc, gyro = recording(12)
+    source._reader.queue.append(Samples(times=times, acc=acc, gyro=gyro))
     assert len(source.poll(2)) == 2
     assert (source.fileno(), source.delay()) == (None, 0.0)
     source.close()
@@ -206,11 +137,11 @@ def test_sensors_with_clocks_of_their_own_make_the_same_records():
     for low in range(0, len(times), 40):
         part = slice(low, low + 40)
         source._reader.queue += [
-            Samples(times[part], acc[part]),
-            Samples(times[part], gyro=gyro[part]),
+            Samples(times=times[part], acc=acc[part]),
+            Samples(times=times[part], gyro=gyro[part]),
         ]
-    found = source.poll(16)
-    assert [replace(record, span=None) for record in found] == [
+    records = source.poll(16)
+    assert [replace(record, span=None) for record in records] == [
         replace(record, span=None) for record in give(live(), times, acc, gyro)
     ]
-    assert found[0].span == pytest.approx((BEGIN, BEGIN + 2.56))
+    assert records[0].span == pytest.approx((BEGIN, BEGIN + 2.56))

@@ -16,9 +16,8 @@ import pytest
 
 from edge_agent.cli import main
 from edge_agent.labels import file as label_file
-from edge_agent.labels.timeline import EXPIRES, Event
-from edge_agent.signal.track import RATE
-from edge_agent.signal.windows import HOP
+from edge_agent.labels.timeline import EXPIRES_SECONDS, Event
+from edge_agent.signal.grid import HOP, RATE
 from fsir.wire.messages import Active, encode, topic
 from sim_devices.datasets import hapt
 from sim_devices.datasets.population import ACTIVITIES, LEVEL_OF
@@ -143,10 +142,11 @@ def test_from_raw_samples_and_a_button_to_recognition(data_dir, mosquitto_url, t
                 label = LEVEL_OF[ACTIVITIES[activity[at] - 1]] if named else ""
                 label_file.append(
                     tmp_path / "state",
-                    Event(float(times[at]) - 0.01, label, float(times[at]) + EXPIRES),
+                    Event(float(times[at]) - 0.01, label, float(times[at]) + EXPIRES_SECONDS),
                 )
             label_file.append(
-                tmp_path / "state", Event(float(times[-1]) + 0.01, "", float(times[-1]) + EXPIRES)
+                tmp_path / "state",
+                Event(float(times[-1]) + 0.01, "", float(times[-1]) + EXPIRES_SECONDS),
             )
     with WholeAggregator(mosquitto_url, of, known):
         more = ("--predict", "--acc-range", "2", "--gyro-range", "10")

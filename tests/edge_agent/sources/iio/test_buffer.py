@@ -1,12 +1,8 @@
-"""Buffers of Linux IIO: the scans of the kernel become the windows of the same samples, up to `fsir-agent run`."""
+"""Buffers of Linux IIO: the scans of the kernel become the windows of the same samples."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import threading
-import time
 from contextlib import closing
 
 import numpy as np
@@ -18,11 +14,10 @@ from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
 from edge_agent.sources.iio.buffer import in_turn
 from edge_agent.sources.iio.sensor import CLIPPED
-from edge_agent.sources.windowed import Samples
-from tests.edge_agent.aggregators import TinyAggregator
-from tests.edge_agent.fake_iio import FakeDevice, feed, halves, whole
-from tests.edge_agent.motion import BEGIN, FIRST, raw_task, read, recording, until, write_recording
-from tests.edge_agent.processes import command, end
+from edge_agent.sources.samples import Samples
+from tests.edge_agent.motion import BEGIN, FIRST, read, recording, write_recording
+from tests.edge_agent.sources.iio.fake_iio import FakeDevice, feed, halves, whole
+from tests.edge_agent.sources.sensors import ordinals
 
 
 @pytest.mark.parametrize("name", ["mpu6050", "lsm6dsl"])
@@ -31,24 +26,21 @@ def test_buffers_give_the_windows_of_the_same_samples(tmp_path, name):
     times, acc, gyro = recording(16, rate=100.0)
     with closing(open_source(f"iio:{tmp_path}/{name}", Options())) as source:
         source.resume(START)
-        found = source.poll(16)
+        records = source.poll(16)
         for low in range(0, len(times), 90):
             part = slice(low, low + 90)
             feed(pipes, times[part], acc[part], gyro[part])
-            found += source.poll(16)
+            records += source.poll(16)
     for pipe, _ in pipes:
         os.close(pipe)
     expected, _ = read(write_recording(tmp_path / "same.csv", times, acc, gyro))
-    assert [record.position.ordinal for record in found] == [
-        record.position.ordinal for record in expected
-    ]
-    assert len(found) == 11
-    difference = np.array([list(record.x.values()) for record in found]) - [
-        list(r.x.values()) for r in expected
-    ]
-    assert np.abs(np.median(difference, axis=0)).max() < 0.1  # but for the 16 bits of the chip
-    assert found[0].y is None
-    assert found[0].span == (FIRST * 1.28, FIRST * 1.28 + 2.56)
+    assert ordinals(records) == ordinals(expected)
+    assert len(records) == 11
+    values, truth = (np.array([list(one.x.values()) for one in r]) for r in (records, expected))
+    # But for the 16 bits of the chip:
+    assert np.abs(np.median(values - truth, axis=0)).max() < 0.1
+    assert records[0].y is None
+    assert records[0].span == (FIRST * 1.28, FIRST * 1.28 + 2.56)
 
 
 def test_it_does_not_matter_how_often_the_agent_looks(tmp_path):
@@ -56,20 +48,22 @@ def test_it_does_not_matter_how_often_the_agent_looks(tmp_path):
     times, acc, gyro = recording(20, rate=104.0)
     results = []
     for look in (0.2, 1.0, 2.5, 2.9, 3.8, 4.9, 20.0):
-        root, chunk = tmp_path / str(look), round(look * 104)
-        pipes, found = halves(root, "104"), []
+        root = tmp_path / str(look)
+        chunk = round(look * 104)
+        pipes = halves(root, "104")
+        records = []
         with closing(open_source(f"iio:{root}/lsm6dsl", Options())) as source:
             source.resume(START)
             for low in range(0, len(times), chunk):
                 part = slice(low, low + chunk)
                 feed(pipes, times[part], acc[part], gyro[part])
                 while more := source.poll(16):
-                    found += more
+                    records += more
             assert source.tally.counts.total() == 1  # the window before the first one
         for pipe, _ in pipes:
             os.close(pipe)
-        assert [record.position.ordinal - FIRST for record in found] == list(range(14))
-        results.append([list(record.x.values()) for record in found])
+        assert ordinals(records) == list(range(FIRST, FIRST + 14))
+        results.append([list(record.x.values()) for record in records])
     for result in results[1:]:
         np.testing.assert_allclose(result, results[0], rtol=0, atol=1e-9)
 
@@ -77,24 +71,25 @@ def test_it_does_not_matter_how_often_the_agent_looks(tmp_path):
 @pytest.mark.parametrize("jump", [0.0, -0.3, -7.0, 7.0])
 def test_streams_take_turns_and_keep_their_own_order(jump):
     """Also if the clock is set while samples wait: what was measured before comes before."""
-    rng, streams = np.random.default_rng(0), []
+    rng = np.random.default_rng(0)
+    streams = []
     for rate, kind in ((104, "acc"), (208, "gyro")):
         times = BEGIN + np.arange(10 * rate) / rate + rng.uniform(0, 0.001, 10 * rate)
         times[5 * rate :] += jump
-        streams.append(Samples(times, **{kind: rng.normal(size=(len(times), 3))}))
-    streams.append(Samples(np.empty(0), acc=np.empty((0, 3))))
+        streams.append(Samples(times=times, **{kind: rng.normal(size=(len(times), 3))}))
+    streams.append(Samples(times=np.empty(0), acc=np.empty((0, 3))))
     slices = in_turn(streams)
     assert max(np.ptp(piece.times) for piece in slices) <= 1.0
     taken = {"acc": 0, "gyro": 0}
     for piece in slices:
-        kind, stream = ("acc", streams[0]) if piece.gyro is None else ("gyro", streams[1])
+        kind = "acc" if piece.gyro is None else "gyro"
+        stream = streams[0] if piece.gyro is None else streams[1]
         part = slice(taken[kind], taken[kind] + len(piece.times))
         np.testing.assert_array_equal(piece.times, stream.times[part])
         np.testing.assert_array_equal(getattr(piece, kind), getattr(stream, kind)[part])
         taken[kind] = part.stop
-        assert (
-            abs(taken["acc"] / 104 - taken["gyro"] / 208) <= 1.1
-        )  # seconds that one is ahead of the other
+        ahead = taken["acc"] / 104 - taken["gyro"] / 208  # seconds of one before the other
+        assert abs(ahead) <= 1.1
     assert taken == {"acc": 1040, "gyro": 2080}
 
 
@@ -107,9 +102,8 @@ def test_channels_in_odd_places_of_a_scan(tmp_path):
     with closing(open_source(f"iio:{tmp_path}/mpu6050", Options())) as source:
         source.resume(START)
         words = [100, -100, 2000, -2048, 5, -1]
-        body = b"\xff\xff\xff\x7f" + b"".join(
-            ((word & 0xFFF) << 4 | 0xF).to_bytes(2, "big") for word in words
-        )
+        axes = [((word & 0xFFF) << 4 | 0xF).to_bytes(2, "big") for word in words]
+        body = b"\xff\xff\xff\x7f" + b"".join(axes)
         os.write(pipe, body + int(BEGIN * 1e9).to_bytes(8, "little"))
         (samples,) = source._reader.read()
     os.close(pipe)
@@ -147,63 +141,3 @@ def test_one_buffer_of_two_is_refused(tmp_path):
         pytest.raises(SourceError, match=off),
     ):
         source.resume(START)
-
-
-@pytest.mark.broker
-@pytest.mark.parametrize("way", ["buffer", "sysfs"])
-def test_the_agent_serves_windows_of_its_own_sensors(mosquitto_url, tmp_path, way):
-    """`fsir-agent run` as a process: with a subspace on the broker each window comes out as one number."""
-    device = FakeDevice(tmp_path, 0, "mpu6050")
-    leaving = threading.Event()
-
-    def shake():
-        rng = np.random.default_rng(1)
-        while not leaving.wait(0.005):
-            device.move(rng.normal([0, 0, 1], 0.1), rng.normal(size=3))
-
-    with TinyAggregator(mosquitto_url, raw_task()) as server:
-        server.emit()
-        pipe = device.switch_on() if way == "buffer" else None
-        if pipe is None:
-            threading.Thread(target=shake, daemon=True).start()
-        process = subprocess.Popen(
-            command(mosquitto_url, f"iio:{tmp_path}/mpu6050", tmp_path), stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True,
-        )  # fmt: skip
-        try:
-            wanted = 1  # a busy machine may miss others: polling needs a thread that is never held up for 60 ms
-            if pipe is not None:
-                wanted = 10
-                feed_while(process, pipe, device)
-            served: list[str] = []
-            threading.Thread(target=lambda: served.extend(process.stdout), daemon=True).start()
-            until(lambda: len(served) >= wanted, 180)
-        finally:
-            leaving.set()
-            end(process)
-            if pipe is not None:
-                os.close(pipe)
-    lines = [json.loads(line) for line in served[:wanted]]
-    found = [line["record"] for line in lines]
-    assert len(lines[0]["z"]) == 1
-    if pipe is not None:
-        assert found == list(range(found[0], found[0] + wanted))
-    else:
-        assert abs(found[0] * 1.28 - time.time()) < 600
-
-
-def feed_while(process, pipe, device):
-    """Two minutes of samples go by in seconds, as fast as the agent takes them."""
-
-    def run():
-        times, acc, gyro = recording(120, rate=50.0)
-        for sample in zip(times, acc, gyro, strict=True):
-            data = device.scan(*sample)
-            while process.poll() is None:
-                try:
-                    os.write(pipe, data)
-                    break
-                except BlockingIOError:
-                    time.sleep(0.01)
-
-    threading.Thread(target=run, daemon=True).start()

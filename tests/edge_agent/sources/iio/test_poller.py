@@ -1,4 +1,7 @@
-"""Reading a motion sensor through sysfs: every reading has its time, and each conversion of the chip its place."""
+"""Reading a motion sensor through sysfs.
+
+Every reading has its time, and each conversion of the chip its place.
+"""
 
 from __future__ import annotations
 
@@ -9,17 +12,15 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from edge_agent.signal.windows import Windower, unit_records
+from edge_agent.signal.grid import unit_records
+from edge_agent.signal.windows import Windower
 from edge_agent.sources.base import Options
+from edge_agent.sources.iio.poller import HOLD_SECONDS, Poller
+from edge_agent.sources.iio.search import find
 from edge_agent.sources.iio.sensor import CLIPPED
-from edge_agent.sources.iio.source import HOLD, Poller, find
 from edge_agent.sources.tally import Tally
-from tests.edge_agent.fake_iio import FakeDevice
-from tests.edge_agent.motion import BEGIN, FIRST, recording
-
-
-def devices(tmp_path):
-    return tmp_path / "sys/bus/iio/devices"
+from tests.edge_agent.motion import BEGIN, FIRST, recording, signals_of
+from tests.edge_agent.sources.iio.fake_iio import FakeDevice, devices
 
 
 def play(device, seconds):
@@ -27,8 +28,8 @@ def play(device, seconds):
     sensors = find("mpu6050", device.link.parent, Options())
     now = [0.0]
     poller = Poller(sensors, Tally("iio:mpu6050"), clock=lambda: now[0])
-    for moment, acc, gyro in zip(*recording(seconds, rate=100.0, jitter=0.002), strict=True):
-        now[0] = float(moment)
+    for time, acc, gyro in zip(*recording(seconds, rate=100.0, jitter=0.002), strict=True):
+        now[0] = float(time)
         device.move(acc, gyro)
         poller.take()
     return poller
@@ -40,7 +41,7 @@ def test_polling_gives_the_samples_with_their_times(tmp_path):
         (samples,) = poller.read()
         assert poller.read() == []
     times, acc, gyro = recording(2, rate=100.0, jitter=0.002)
-    kept = times % 1.28 >= HOLD
+    kept = times % 1.28 >= HOLD_SECONDS
     np.testing.assert_array_equal(samples.times, times[kept])
     np.testing.assert_allclose(samples.acc, acc[kept], atol=2e-4)
     np.testing.assert_allclose(samples.gyro, gyro[kept], atol=1e-3)
@@ -50,7 +51,9 @@ class Chip:
     """Converts 50 times a second, and gives the last conversion until the next one."""
 
     def __init__(self, conversions, phase):
-        self.conversions, self.phase, self.now = conversions, phase, BEGIN
+        self.conversions = conversions
+        self.phase = phase
+        self.now = BEGIN
 
     def read(self):
         return self.conversions[int((self.now - BEGIN) * 50 + self.phase)]
@@ -62,7 +65,7 @@ class Chip:
 def test_a_conversion_that_is_read_twice_is_in_no_more_records_than_one_reading(
     phase, late, block, near
 ):
-    """Read a hundred times a second, the same value may come before and after the border of two blocks."""
+    """Read so often, the same value may come before and after the border of two blocks."""
     conversions = recording(8)[1]
     changed = conversions.copy()
     changed[128 + 64 * block + near] += 0.4
@@ -74,10 +77,11 @@ def test_a_conversion_that_is_read_twice_is_in_no_more_records_than_one_reading(
             chip.now = BEGIN + late + 0.01 * k
             poller.take()
         (samples,) = poller.read()
-        found = Windower(0, CLIPPED, CLIPPED).push(samples.times, samples.acc, samples.gyro)
-        return {window.index: window.signals.tobytes() for window in found}
+        made = Windower(0, CLIPPED, CLIPPED).push(samples.times, samples.acc, samples.gyro)
+        return signals_of(made)
 
-    before, after = windows(conversions), windows(changed)
+    before = windows(conversions)
+    after = windows(changed)
     assert len(before) == 5
     assert sum(before[k] != after[k] for k in before) <= unit_records()
 
@@ -103,16 +107,20 @@ def test_readings_that_fail_are_counted_and_the_rest_goes_on(tmp_path, caplog):
 
 
 class Bus:
-    """A sensor, the time that its readings take, and the scheduler; one of them is held up, once."""
+    """A sensor, the time that its readings take, and the scheduler; one is held up, once."""
 
     def __init__(self, at, pause, where, seconds):
-        self.now, self.end = BEGIN, BEGIN + seconds
-        self.at, self.pause, self.where = BEGIN + at, pause, where
+        self.now = BEGIN
+        self.end = BEGIN + seconds
+        self.at = BEGIN + at
+        self.pause = pause
+        self.where = where
         self.rng = np.random.default_rng(0)
 
     def hold_up(self, where):
         if where == self.where and self.now >= self.at:
-            self.now, self.at = self.now + self.pause, np.inf
+            self.now += self.pause
+            self.at = np.inf
 
     def read(self):
         self.hold_up("reading")
@@ -128,7 +136,7 @@ class Bus:
 @pytest.mark.parametrize("where", ["reading", "scheduler"])
 @pytest.mark.parametrize("at", [4.0, 5.003, 6.4069])
 @pytest.mark.parametrize("pause", [0.0, 0.009, 0.03, 0.045, 0.2])
-def test_a_reader_that_was_held_up_skips_the_missed_moments(where, at, pause):
+def test_a_reader_that_was_held_up_skips_the_times_that_it_missed(where, at, pause):
     bus = Bus(at, pause, where, seconds=12)
     poller = Poller(
         (bus, bus), Tally("iio:chip"), clock=lambda: bus.now, steady=lambda: bus.now - BEGIN
@@ -136,18 +144,16 @@ def test_a_reader_that_was_held_up_skips_the_missed_moments(where, at, pause):
     poller._leaving = bus
     poller.run()
     (samples,) = poller.read()
-    assert (
-        np.diff(samples.times).min() > 0.001
-    )  # or two could share a tick, and one of them be refused
+    # Or two could share a tick, and one of them be refused.
+    assert np.diff(samples.times).min() > 0.001
     assert len(samples.times) <= 1201 - 100 * pause + 2
     windower = Windower(0, CLIPPED, CLIPPED)
-    found = [
-        window.index - FIRST for window in windower.push(samples.times, samples.acc, samples.gyro)
-    ]
+    made = windower.push(samples.times, samples.acc, samples.gyro)
+    windows = [window.index - FIRST for window in made]
     assert windower.refused.total() == 0
     assert windower.dropped["backward"] == 0
     near_a_border = at == 6.4069  # where no reading counts for 25 ms
     if pause < (0.035 if near_a_border else 0.05):
-        assert found == list(range(8))
+        assert windows == list(range(8))
     else:
-        assert 0 < len(found) < 8
+        assert 0 < len(windows) < 8

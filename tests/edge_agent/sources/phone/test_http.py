@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from contextlib import closing
 from http import HTTPStatus
 
@@ -12,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import edge_agent.sources.phone.http as http_module
-from edge_agent.sources.phone.http import LARGEST_BODY, REFUSED, SHOWN, Listener
+from edge_agent.sources.phone.http import Listener
+from edge_agent.sources.phone.request import LARGEST_BODY_BYTES, REFUSED, SHOWN
 from edge_agent.sources.tally import Tally
 from tests.edge_agent.motion import until
+from tests.edge_agent.sources.phone.requests import request, talk
 
 
 @pytest.fixture
@@ -26,50 +27,10 @@ def listener():
         return body.startswith(b"{")
 
     tally = Tally("phone")
-    with closing(Listener("http://127.0.0.1:0/secret/data", take, tally)) as found:
-        found.bodies, found.tally = bodies, tally
-        yield found
-
-
-def talk(listener, data, hang_up=False):
-    """What a client gets for its bytes."""
-    with socket.create_connection(("127.0.0.1", listener.port)) as client:
-        client.setblocking(False)
-        answer, left = b"", data
-        deadline = time.monotonic() + 30
-        while time.monotonic() < deadline:
-            listener.step()
-            try:
-                left = left[client.send(left) :] if left else b""
-                if not left and hang_up:
-                    return answer
-            except OSError:
-                left = b""
-            try:
-                chunk = client.recv(65536)
-            except BlockingIOError:
-                continue
-            except OSError:
-                return answer
-            if not chunk:
-                return answer
-            answer += chunk
-        raise AssertionError("no answer")
-
-
-def request(
-    body=b'{"payload": []}',
-    method="POST",
-    path="/secret/data",
-    kind="application/json",
-    length=None,
-    more="",
-):
-    size = len(body) if length is None else length
-    return (
-        f"{method} {path} HTTP/1.1\r\nHost: pi\r\nContent-Type: {kind}\r\nContent-Length: {size}\r\n{more}\r\n".encode()
-        + body
-    )
+    with closing(Listener("http://127.0.0.1:0/secret/data", take, tally)) as listener:
+        listener.bodies = bodies
+        listener.tally = tally
+        yield listener
 
 
 @pytest.mark.parametrize(
@@ -78,7 +39,7 @@ def request(
         (request(), 200),
         (request(kind="application/json; charset=utf-8"), 200),
         (request(path="/secret/data?x=1"), 200),
-        (request(b"{" + b" " * (LARGEST_BODY - 1)), 200),
+        (request(b"{" + b" " * (LARGEST_BODY_BYTES - 1)), 200),
         (request(b"hello"), 400),
         (b"hello\r\n\r\n", 400),
         (b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", 400),
@@ -89,8 +50,8 @@ def request(
         (request(length="many"), 411),
         (request(length="-5"), 411),
         (request(more="Transfer-Encoding: chunked\r\n"), 411),
-        (request(length=LARGEST_BODY + 1), 413),
-        (request(b"x" * (LARGEST_BODY + 70_000)), 413),
+        (request(length=LARGEST_BODY_BYTES + 1), 413),
+        (request(b"x" * (LARGEST_BODY_BYTES + 70_000)), 413),
         (b"POST " + b"x" * 40_000, 431),
     ],
 )
@@ -101,9 +62,8 @@ def test_each_request_gets_a_clear_answer(listener, data, status):
     if status == 200:
         assert talk(listener, request(more="Expect: 100-continue\r\n")).endswith(b"OK\n")
         assert len(listener.bodies) == 2
-    refused = (
-        {} if listener.bodies else {REFUSED[HTTPStatus(status)]: 1}
-    )  # whoever takes bodies counts them
+    # Whoever takes bodies counts them.
+    refused = {} if listener.bodies else {REFUSED[HTTPStatus(status)]: 1}
     assert listener.tally.counts == refused
 
 
@@ -149,13 +109,13 @@ def test_a_request_may_come_byte_by_byte_while_others_say_nothing(listener):
             listener.step()
         assert talk(listener, whole).startswith(b"HTTP/1.1 200")
         until(lambda: not listener.step() and len(listener.bodies) == 2)
-    assert len(listener._clients) <= http_module.CLIENTS
+    assert len(listener._clients) <= http_module.MOST_CLIENTS
     for client in silent:
         client.close()
 
 
 def test_whoever_takes_too_long_goes(listener, monkeypatch):
-    monkeypatch.setattr(http_module, "SECONDS", 0.05)
+    monkeypatch.setattr(http_module, "REQUEST_SECONDS", 0.05)
     with socket.create_connection(("127.0.0.1", listener.port)) as client:
         client.sendall(request()[:-3])
         until(lambda: not listener.step() and listener._clients)

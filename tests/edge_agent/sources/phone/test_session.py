@@ -1,4 +1,7 @@
-"""The messages of a phone: in any order, each once, and nothing that is none."""
+"""The messages of a phone: in any order, each once, and nothing that is none.
+
+A straggler of an earlier session ends nothing, and a new one is never locked out.
+"""
 
 from __future__ import annotations
 
@@ -10,34 +13,36 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edge_agent.sources.phone.session import (
-    HELD,
-    LARGEST,
+    LARGEST_BYTES,
+    LATE,
+    MOST_HELD,
     OTHER,
-    PATIENCE,
-    SILENCE,
+    PATIENCE_SECONDS,
+    SILENCE_SECONDS,
     TOO_LARGE,
     TWICE,
     UNREADABLE,
     Phone,
 )
 from tests.edge_agent.motion import BEGIN, recording
-from tests.edge_agent.phones import entry, messages, records_of
-from tests.edge_agent.sources.test_windowed import ordinals
+from tests.edge_agent.sources.phone.phones import entry, messages, named, records_of
+from tests.edge_agent.sources.sensors import ordinals
+
+# --- messages -------------------------------------------------------------------------------------
 
 
 @settings(max_examples=40, deadline=None)
 @given(st.permutations(range(5)), st.lists(st.integers(0, 9), max_size=6), st.integers(0, 5))
 def test_messages_out_of_order_and_repeated_count_once(order, again, where):
-    """Any five neighbours may arrive in any order, the first ones too, and any message again at any time."""
+    """Any five neighbours in any order, the first ones too, and any message again at any time."""
     sent = messages(*recording(10))
     whole, _, _ = records_of(sent)
-    mixed = (
-        sent[:where] + [sent[where + k] for k in order if where + k < len(sent)] + sent[where + 5 :]
-    )
+    neighbours = [sent[where + k] for k in order if where + k < len(sent)]
+    mixed = sent[:where] + neighbours + sent[where + 5 :]
     for at in again:
         mixed.insert(at, mixed[at])
-    found, phone, source = records_of(mixed)
-    assert found == whole
+    records, phone, source = records_of(mixed)
+    assert records == whole
     assert phone.tally.counts[TWICE] == len(again)
     assert not [kind for kind in source.tally.counts if "refused" in kind]
 
@@ -45,11 +50,11 @@ def test_messages_out_of_order_and_repeated_count_once(order, again, where):
 def test_a_lost_message_costs_its_own_windows_only():
     sent = messages(*recording(30))
     whole, _, _ = records_of(sent)
-    found, _, _ = records_of(sent[:10] + sent[11:], step=1.0)
-    lost = set(ordinals(whole)) - set(ordinals(found))
+    records, _, _ = records_of(sent[:10] + sent[11:], step=1.0)
+    lost = set(ordinals(whole)) - set(ordinals(records))
     assert 2 <= len(lost) <= 4
     late, phone, _ = records_of([*sent[:10], *sent[11:20], sent[10], *sent[20:]], step=1.0)
-    assert late == found
+    assert late == records
     assert phone.tally.counts[TWICE] == 1
 
 
@@ -59,13 +64,13 @@ def test_waiting_for_a_message_is_bounded_in_time_and_number():
     phone.take(json.dumps(sent[0]).encode(), 0.0)
     assert phone.samples(0.0)
     assert phone.due(0.0) == float("inf")
-    for k in range(2, 2 + HELD):
+    for k in range(2, 2 + MOST_HELD):
         phone.take(json.dumps(sent[k]).encode(), 1.0)
     assert phone.samples(1.0) == []
-    assert phone.due(1.5) == pytest.approx(PATIENCE - 0.5)
-    assert phone.samples(1.0 + PATIENCE)
-    phone.take(json.dumps(sent[HELD + 3]).encode(), 10.0)
-    for k in range(HELD + 4, HELD + 4 + HELD):
+    assert phone.due(1.5) == pytest.approx(PATIENCE_SECONDS - 0.5)
+    assert phone.samples(1.0 + PATIENCE_SECONDS)
+    phone.take(json.dumps(sent[MOST_HELD + 3]).encode(), 10.0)
+    for k in range(MOST_HELD + 4, MOST_HELD + 4 + MOST_HELD):
         phone.take(json.dumps(sent[k]).encode(), 10.0)
     assert phone.samples(10.0)
 
@@ -79,7 +84,7 @@ def test_who_begins_in_mid_session_waits_once(first):
     for k in (1, 0):
         phone.take(json.dumps(sent[k]).encode(), 0.1)
     assert phone.samples(0.1) == []
-    times = [samples.times[0] for samples in phone.samples(0.1 + PATIENCE)]
+    times = [samples.times[0] for samples in phone.samples(0.1 + PATIENCE_SECONDS)]
     assert times == sorted(times)
     for k in range(2, 12):
         phone.take(json.dumps(sent[k]).encode(), 3.0 + k)
@@ -88,8 +93,8 @@ def test_who_begins_in_mid_session_waits_once(first):
 
 
 def test_messages_with_other_sensors_alone_count_as_arrived():
-    sent, mixed = messages(*recording(12)), []
-    for message in sent:
+    mixed = []
+    for message in messages(*recording(12)):
         other = {**message, "payload": [{"name": "location", "time": 1, "values": {}}]}
         mixed += [{**message, "messageId": len(mixed)}, {**other, "messageId": len(mixed) + 1}]
     phone = Phone("test")
@@ -102,14 +107,10 @@ def test_messages_with_other_sensors_alone_count_as_arrived():
 def test_the_button_test_disturbs_no_session():
     sent = messages(*recording(12))
     whole, _, _ = records_of(sent)
-    test = {
-        "messageId": 0,
-        "sessionId": "test",
-        "deviceId": "any",
-        "payload": [{"name": "test", "time": 1}],
-    }
-    found, phone, _ = records_of([test, *sent[:6], test, {**test, "deviceId": "phone"}, *sent[6:]])
-    assert found == whole
+    test = named(0, [{"name": "test", "time": 1}], session="test", device="any")
+    mixed = [test, *sent[:6], test, {**test, "deviceId": "phone"}, *sent[6:]]
+    records, phone, _ = records_of(mixed)
+    assert records == whole
     assert not phone.tally.counts[TWICE] + phone.tally.counts[OTHER]
 
 
@@ -118,25 +119,37 @@ def test_another_recording_and_another_phone():
     first = messages(times[:900], acc[:900], gyro[:900], session="one")
     second = messages(times[900:], acc[900:], gyro[900:], session="two")
     whole, _, _ = records_of(messages(times, acc, gyro))
-    found, phone, _ = records_of([*first, *second, first[3]])
-    assert ordinals(found) == ordinals(whole)
+    records, phone, _ = records_of([*first, *second, first[3]])
+    assert ordinals(records) == ordinals(whole)
     assert phone.tally.counts[TWICE] == 1
     stranger = messages(*recording(40, seed=5), device="other", session="three")
     mixed = [message for pair in zip(first, stranger, strict=False) for message in pair]
     alone, _, _ = records_of(first)
-    found, phone, _ = records_of(mixed)
-    assert found == alone
+    records, phone, _ = records_of(mixed)
+    assert records == alone
     assert phone.tally.counts[OTHER] == len(first)
-    assert phone.take(json.dumps(stranger[0]).encode(), phone._heard + SILENCE)
+    assert phone.take(json.dumps(stranger[0]).encode(), phone._heard + SILENCE_SECONDS)
     assert phone.samples(phone._heard)
 
 
 @pytest.mark.parametrize(
     "raw",
-    [b"", b"{", b"[1]", b"null", b'{"payload": 3}', b'{"payload": [], "messageId": "x"}', b'{"messageId": 3}',
-     b'{"payload": [], "messageId": -1}', b'{"payload": [], "sessionId": []}', b"\xff", b"[" * 50_000,
-     b'{"payload": [], "messageId": 9007199254740992}', b'{"payload": [], "messageId": ' + b"9" * 5000 + b"}"],
-)  # fmt: skip
+    [
+        b"",
+        b"{",
+        b"[1]",
+        b"null",
+        b'{"payload": 3}',
+        b'{"payload": [], "messageId": "x"}',
+        b'{"messageId": 3}',
+        b'{"payload": [], "messageId": -1}',
+        b'{"payload": [], "sessionId": []}',
+        b"\xff",
+        b"[" * 50_000,
+        b'{"payload": [], "messageId": 9007199254740992}',
+        b'{"payload": [], "messageId": ' + b"9" * 5000 + b"}",
+    ],
+)
 def test_what_is_no_message_is_refused_and_counted(raw):
     phone = Phone("test")
     assert not phone.take(raw, 0.0)
@@ -145,7 +158,7 @@ def test_what_is_no_message_is_refused_and_counted(raw):
 
 def test_a_message_that_is_too_large_is_refused_for_that_reason(caplog):
     phone = Phone("test")
-    assert not phone.take(b'{"payload": []}' + b" " * LARGEST, 0.0)
+    assert not phone.take(b'{"payload": []}' + b" " * LARGEST_BYTES, 0.0)
     assert phone.tally.counts == {TOO_LARGE: 1}
     assert "send smaller batches" in caplog.text
     assert "1048591 bytes" in caplog.text
@@ -169,36 +182,88 @@ def test_a_strange_value_costs_its_own_reading_alone(strange, key):
     assert np.isfinite(samples.gyro).all(axis=1).tolist() == [k != 1 for k in kept]
 
 
+NAMES = st.sampled_from(["name", "time", "values", "x", "y", "z"])
+SCALARS = st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(10**400)
 JUNK = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=5)
-    | st.just(10**400),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(["name", "time", "values", "x", "y", "z"]), inner, max_size=4
-        )
-    ),
+    st.none() | SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4),
     max_leaves=8,
 )
 KEYS = ("messageId", "sessionId", "deviceId", "payload")
+MESSAGES = st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, JUNK))
 
 
 @settings(max_examples=200, deadline=None)
-@given(
-    st.lists(st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, JUNK)), max_size=4),
-    st.lists(JUNK, max_size=4),
-)
-def test_no_json_upsets_it(found, payload):
+@given(st.lists(MESSAGES, max_size=4), st.lists(JUNK, max_size=4))
+def test_no_json_upsets_it(sent, payload):
     phone = Phone("test")
     entries = [
         {"name": "gravity", **(one if isinstance(one, dict) else {"values": one})}
         for one in payload
     ]
-    for k, message in enumerate([*found, {"messageId": 1, "payload": entries}]):
+    for k, message in enumerate([*sent, {"messageId": 1, "payload": entries}]):
         assert phone.take(json.dumps(message).encode(), float(k)) in (True, False)
         for samples in phone.samples(float(k)):
             assert np.isfinite(samples.times).all()
+
+
+# --- sessions -------------------------------------------------------------------------------------
+
+
+def two_sessions(cut=900, seconds=40):
+    times, acc, gyro = recording(seconds)
+    first = messages(times[:cut], acc[:cut], gyro[:cut], session="one")
+    return first, messages(times[cut:], acc[cut:], gyro[cut:], session="two")
+
+
+@pytest.mark.parametrize("stray", [False, True])
+@pytest.mark.parametrize("which", [0, 7, -1])
+def test_a_straggler_of_a_session_that_was_never_heard_does_not_end_the_running_one(
+    which, stray, caplog
+):
+    """An agent that was started in the second session.
+
+    Also if one reading of the straggler has a wrong time.
+    """
+    first, second = two_sessions()
+    alone, _, _ = records_of(second, step=1.0)
+    if stray:
+        first[which]["payload"][-1]["time"] += 3600 * 10**9
+    records, phone, _ = records_of([*second[:6], first[which], *second[6:]], step=1.0)
+    assert ordinals(records) == ordinals(alone)
+    assert len(records) >= 14
+    assert phone.tally.counts[LATE] == 1
+    assert not phone.tally.counts[TWICE]
+    assert "too late" in caplog.text
+
+
+@pytest.mark.parametrize("stray", [False, True])
+def test_a_new_session_begins_at_once(stray):
+    """Also if one reading of the last message before it was dated ahead."""
+    first, second = two_sessions()
+    if stray:
+        first[-1]["payload"][-1]["time"] += 3600 * 10**9
+    phone = Phone("test")
+    for k, message in enumerate(first + second):
+        phone.take(json.dumps(message).encode(), float(k))
+        assert phone.samples(float(k))
+    assert not phone.tally.counts[LATE]
+
+
+def test_a_session_after_a_clock_was_set_back_is_let_in_when_the_other_one_is_silent(caplog):
+    before = messages(*recording(5, start=BEGIN + 3600.0), session="one")
+    after = messages(*recording(90), session="two")
+    phone = Phone("test")
+    for k, message in enumerate(before):
+        phone.take(json.dumps(message).encode(), float(k))
+        assert phone.samples(float(k))
+    heard = len(before) - 1
+    for k, message in enumerate(after):
+        now = len(before) + k
+        phone.take(json.dumps(message).encode(), float(now))
+        assert bool(phone.samples(float(now))) == (
+            now >= heard + SILENCE_SECONDS + PATIENCE_SECONDS
+        )
+    assert phone.tally.counts[LATE] == SILENCE_SECONDS - 1
+    assert not phone.tally.counts[TWICE]
+    assert "clock was set back" in caplog.text

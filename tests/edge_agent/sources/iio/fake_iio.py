@@ -1,4 +1,7 @@
-"""A tree like that of Linux IIO in sysfs: the files, names, links and formats that the drivers of real chips have."""
+"""A tree like that of Linux IIO in sysfs, with what the drivers of real chips have.
+
+Files, names, links and formats.
+"""
 
 from __future__ import annotations
 
@@ -11,49 +14,61 @@ import numpy as np
 
 AXES = "xyz"
 G = 9.80665
+UPRIGHT = "1, 0, 0; 0, 1, 0; 0, 0, 1"
 
 
 class FakeDevice:
     """An IMU as one device (MPU-6050), or one of its two halves (LSM6DSL)."""
 
-    def __init__(self, root: Path, number: int, name: str, kinds=("accel", "anglvel"), types="le:s16/16>>0",
-                 matrix="1, 0, 0; 0, 1, 0; 0, 0, 1", rate="100") -> None:  # fmt: skip
-        self.root, self.kinds = root, kinds
+    def __init__(
+        self,
+        root: Path,
+        number: int,
+        name: str,
+        kinds=("accel", "anglvel"),
+        types="le:s16/16>>0",
+        matrix=UPRIGHT,
+        rate="100",
+    ) -> None:
+        self.root = root
+        self.kinds = kinds
         self.scales = {"accel": 0.002394, "anglvel": 0.001064724}  # 8 g and 2000 degrees/s
         self.folder = root / f"sys/devices/platform/i2c/{number}-0068/iio:device{number}"
         self.link = root / f"sys/bus/iio/devices/iio:device{number}"
         self.node = root / f"dev/iio:device{number}"
-        files = {
+        self.files = {
             "name": name,
             "current_timestamp_clock": "realtime",
             "buffer/enable": "0",
             "buffer/length": "2",
         }
         if rate:
-            files |= {
-                "sampling_frequency": rate,
-                "sampling_frequency_available": "10 20 50 100 200 500",
-            }
+            self.files["sampling_frequency"] = rate
+            self.files["sampling_frequency_available"] = "10 20 50 100 200 500"
+        self._add_sensors(types, matrix)
+        self.plug()
+
+    def _add_sensors(self, types: str, matrix: str) -> None:
         index = 0
-        for kind in kinds:
-            files |= {
-                f"in_{kind}_scale": f"{self.scales[kind]:.9f}",
-                f"in_{kind}_scale_available": "0.000598 0.002394",
-            }
+        for kind in self.kinds:
+            self.files[f"in_{kind}_scale"] = f"{self.scales[kind]:.9f}"
+            self.files[f"in_{kind}_scale_available"] = "0.000598 0.002394"
             if matrix:
-                files[f"in_{kind}_mount_matrix"] = matrix
+                self.files[f"in_{kind}_mount_matrix"] = matrix
             for axis in AXES:
                 channel = f"in_{kind}_{axis}"
-                files |= {f"{channel}_raw": str(100 + index), f"{channel}_calibbias": "0"}
+                self.files[f"{channel}_raw"] = str(100 + index)
+                self.files[f"{channel}_calibbias"] = "0"
                 if types:
-                    files |= {f"scan_elements/{channel}_{what}": value
-                              for what, value in (("type", types), ("index", str(index)), ("en", "0"))}  # fmt: skip
+                    self._add_channel(channel, types, index)
                 index += 1
         if types:
-            files |= {f"scan_elements/in_timestamp_{what}": value
-                      for what, value in (("type", "le:s64/64>>0"), ("index", str(index)), ("en", "0"))}  # fmt: skip
-        self.files = files
-        self.plug()
+            self._add_channel("in_timestamp", "le:s64/64>>0", index)
+
+    def _add_channel(self, channel: str, form: str, index: int) -> None:
+        self.files[f"scan_elements/{channel}_type"] = form
+        self.files[f"scan_elements/{channel}_index"] = str(index)
+        self.files[f"scan_elements/{channel}_en"] = "0"
 
     def plug(self) -> None:
         for name, text in self.files.items():
@@ -76,11 +91,14 @@ class FakeDevice:
     def raw(self, kind: str, values) -> list[int]:
         """Values in g or rad/s as the chip would give them: rounded, and cut off at its 16 bits."""
         unit = G if kind == "accel" else 1.0
-        found = np.round(np.asarray(values) * unit / self.scales[kind])
-        return np.clip(found, -32768, 32767).astype(int).tolist()
+        numbers = np.round(np.asarray(values) * unit / self.scales[kind])
+        return np.clip(numbers, -32768, 32767).astype(int).tolist()
 
     def move(self, acc, gyro) -> None:
-        """Show other readings; each file changes in one write of equal length, as a register would."""
+        """Show other readings.
+
+        Each file changes in one write of equal length, as a register would.
+        """
         for kind, values in (("accel", acc), ("anglvel", gyro)):
             if kind in self.kinds:
                 for axis, value in zip(AXES, self.raw(kind, values), strict=True):
@@ -97,26 +115,35 @@ class FakeDevice:
             os.mkfifo(self.node)
         return os.open(self.node, os.O_RDWR | os.O_NONBLOCK)
 
-    def scan(self, moment: float, acc, gyro) -> bytes:
+    def scan(self, time: float, acc, gyro) -> bytes:
         """One scan: 16 bit words, filled up, and the time in nanoseconds."""
-        words = [value for kind, values in (("accel", acc), ("anglvel", gyro)) if kind in self.kinds
-                 for value in self.raw(kind, values)]  # fmt: skip
+        words = []
+        for kind, values in (("accel", acc), ("anglvel", gyro)):
+            words += self.raw(kind, values) if kind in self.kinds else []
         head = struct.pack(f"<{len(words)}h", *words)
-        return head + bytes(-len(head) % 8) + struct.pack("<q", round(moment * 1e9))
+        return head + bytes(-len(head) % 8) + struct.pack("<q", round(time * 1e9))
+
+
+def devices(root: Path) -> Path:
+    """Where the links to devices are."""
+    return root / "sys/bus/iio/devices"
 
 
 def feed(pipes_and_devices, times, acc, gyro):
+    """Scans of these samples go into the buffers."""
     for pipe, device in pipes_and_devices:
         data = b"".join(device.scan(*sample) for sample in zip(times, acc, gyro, strict=True))
         assert os.write(pipe, data) == len(data)
 
 
 def whole(root):
+    """One device with both sensors, and its buffer."""
     device = FakeDevice(root, 0, "mpu6050")
     return [(device.switch_on(), device)]
 
 
 def halves(root, rate):
-    made = [FakeDevice(root, 0, "lsm6dsl_accel", kinds=("accel",), rate=rate),
-            FakeDevice(root, 1, "lsm6dsl_gyro", kinds=("anglvel",), rate=rate)]  # fmt: skip
-    return [(device.switch_on(), device) for device in made]
+    """Two devices with one sensor each, and their buffers."""
+    acc = FakeDevice(root, 0, "lsm6dsl_accel", kinds=("accel",), rate=rate)
+    gyro = FakeDevice(root, 1, "lsm6dsl_gyro", kinds=("anglvel",), rate=rate)
+    return [(device.switch_on(), device) for device in (acc, gyro)]

@@ -1,0 +1,128 @@
+"""`csv:FILE`: rows as the standard library reads them, and a damaged one costs itself alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from edge_agent.errors import SourceError
+from edge_agent.records import START
+from edge_agent.sources import open_source
+from edge_agent.sources.base import Options
+from tests.edge_agent.sources.files import contents, drain, put, write
+
+TEXTS = st.text(alphabet='ab",;\té ', max_size=6)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.lists(TEXTS, min_size=2, max_size=2), max_size=12))
+def test_csv_agrees_with_the_standard_library(tmp_path_factory, rows):
+    text = io.StringIO()
+    table = csv.writer(text)
+    table.writerow(["one", "two", "y"])
+    table.writerows([[*row, "label"] for row in rows])
+    path = tmp_path_factory.mktemp("csv") / "any.csv"
+    path.write_text(text.getvalue(), encoding="utf-8", newline="")
+    source = open_source(f"csv:{path}", Options())
+    source.resume(START)
+    assert [[r.x["one"], r.x["two"]] for r in drain(source, 4)] == rows
+    source.close()
+
+
+def test_csv_with_other_separators_a_byte_order_mark_and_broken_rows(tmp_path):
+    path = tmp_path / "german.csv"
+    path.write_bytes("\ufeffa;b;y\r\n1;2;x\r\n\r\n3;4\r\n5;6;7;8\r\n9;9;z".encode())
+    source = open_source(f"csv:{path}", Options())
+    source.resume(START)
+    assert [dict(r.x) for r in drain(source)] == [
+        {"a": "1", "b": "2", "y": "x"},
+        {},
+        {},
+        {"a": "9", "b": "9", "y": "z"},
+    ]
+    source.close()
+
+
+def test_a_stray_quote_costs_its_own_row_alone_also_in_a_file_that_grows_and_after_a_restart(
+    tmp_path, caplog
+):
+    rows = [f"{k},{k}.5,x" for k in range(40)]
+    rows[7] = '"7,7.5,x'
+    rows[20] = '2"0,20.5,"x'
+    rows[30] = "30,3\r0.5,x"
+    text = "\n".join(["a,b,y", *rows, ""]).encode()
+    path = put(tmp_path / "a.csv", b"")
+    source = open_source(f"csv:{path}", Options(follow=True))
+    source.resume(START)
+    records = []
+    with path.open("ab", buffering=0) as file:
+        for k in range(0, len(text), 11):
+            file.write(text[k : k + 11])
+            records += source.poll(3)
+    records += drain(source)
+    source.close()
+    assert [record.position.ordinal for record in records] == list(range(40))
+    assert [k for k, record in enumerate(records) if not record.x] == [7, 20, 30]
+    assert "2 rows not used: a quoted text does not end in its line" in caplog.text
+    assert f"(the last one at byte {text.index(rows[7].encode())})" in caplog.text
+    assert "carriage return" in caplog.text
+    for stop in range(40):
+        rest = open_source(f"csv:{path}", Options())
+        rest.resume(records[stop].position)
+        assert drain(rest, 3) == records[stop + 1 :]
+        rest.close()
+
+
+def test_texts_with_line_breaks_are_legal_and_not_read_and_the_log_says_so(tmp_path, caplog):
+    path = put(tmp_path / "a.csv", b'a,b,y\n1,2,x\n3,"two\nlines",x\n5,6,"x, y"\n')
+    rows = contents(open_source(f"csv:{path}", Options()))
+    assert [values for values in rows if values] == [
+        {"a": "1", "b": "2", "y": "x"},
+        {"a": "5", "b": "6", "y": "x, y"},
+    ]
+    assert "texts with line breaks cannot be read" in caplog.text
+    assert "another number of fields" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        (b'a,"b,y\n', "does not end in its line"),
+        (b"a,b\r1,2\r", "carriage return"),
+        (b"\xef\xbb\xbf\n1\n", "is empty"),
+        (b"a" * 5_000_000, "longer than 4194304 bytes"),
+    ],
+)
+def test_without_a_header_nobody_knows_the_columns(tmp_path, header, reason):
+    source = open_source(f"csv:{put(tmp_path / 'a.csv', header)}", Options())
+    with pytest.raises(SourceError, match=reason):
+        source.resume(START)
+    source.close()
+
+
+def test_a_time_column_that_is_not_there_is_refused_or_said(tmp_path, caplog):
+    path = write(tmp_path, "csv", [[1, 2, "x"]])
+    source = open_source(f"csv:{path}", Options(time_column="when"))
+    missing = r"--time-column when: .* has no such column, but 'a, b, y'"
+    with pytest.raises(SourceError, match=missing):
+        source.resume(START)
+    source.close()
+    # The lines of which need not have the same names:
+    path = write(tmp_path, "jsonl", [[1, 2, "x"], [3, 4, "x"]])
+    assert len(contents(open_source(f"jsonl:{path}", Options(time_column="when")))) == 2
+    assert caplog.text.count("has no time under 'when'") == 1
+
+
+@pytest.mark.parametrize("follow", [False, True])
+def test_an_empty_table_is_said_once_unless_more_may_come(tmp_path, follow, caplog):
+    source = open_source(f"csv:{put(tmp_path / 'a.csv', b'')}", Options(follow=follow))
+    source.resume(START)
+    source.resume(START)
+    assert [source.poll(5) for _ in range(3)] == [[], [], []]
+    assert caplog.text.count("is empty: its first line should name the columns") == (not follow)
+    assert source.ended == (not follow)
+    source.close()
