@@ -145,7 +145,7 @@ def test_the_estimate_says_when_nothing_was_cut_off():
 
 def compare(model: str, n: int, K: int, epsilon: float, count: int) -> dict[str, dict[str, float]]:
     """Federations whose reports are added, or trimmed: how far off they are and say that they are, what they invent."""
-    population = Population(Setting(model, K, n, P, epsilon))
+    population = Population(Setting(model=model, devices=K, n=n, p=P, epsilon=epsilon))
     d = population.setting.d
     chosen, stage = model_task(model, n, epsilon, d=d), population.stage
     found = {"sum": np.zeros((count, 3)), "trimmed": np.zeros((count, 3))}
