@@ -45,7 +45,7 @@ class Layout:
             stage.name,
             stage,
             votes,
-            tuple(block.size for block in stage.blocks),
+            stage.sizes,
             Plausibility(stage),
         )
 
@@ -73,20 +73,19 @@ class Federation:
         ] = {}  # what this worker has put on the wire last, by kind
         self.fruitless = 0  # devices whose trimmed screening reports gave no active set
         self.layouts: dict[str, Layout] = {}
-        by_votes = task.screening is not None and task.screening.method == "votes"
-        self.layouts[self.first] = Layout.of(first_stage(task), by_votes)
+        self.layouts[self.first] = Layout.of(first_stage(task), task.screens_by_votes)
 
     def pin(self, active: bytes) -> None:
         """Take the active set that was published; from now on final reports have a layout."""
         message = decode(active, Active)
         assert isinstance(message, messages.Active)
-        place = {name: j for j, name in enumerate(self.task.features.names)}
-        if message.task != self.digest or not place.keys() >= set(message.features):
+        features = self.task.features
+        if message.task != self.digest or features.unknown(message.features):
             raise TaskError(
                 "active set", message.features[:3], f"does not belong to task {self.name!r}"
             )
         self.layouts[FINAL] = Layout.of(
-            final_stage(self.task, tuple(place[name] for name in message.features)), False
+            final_stage(self.task, features.indices(message.features)), False
         )
         self.active = active
 

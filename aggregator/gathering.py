@@ -19,7 +19,8 @@ from fsir.estimate.trimming import trimmed_sum, trimmed_totals
 from fsir.privacy.plan import FINAL
 from fsir.task.task import TRIMMED
 from fsir.wire import codec
-from fsir.wire.decode import decode_sealed, unpack
+from fsir.wire.sealed import decode_sealed
+from fsir.wire.unpack import unpack
 
 Integers = NDArray[np.int64]
 BYTES = 256 * 2**20  # of gathered values

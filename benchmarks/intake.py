@@ -85,7 +85,9 @@ def reports(task: Task, count: int, seed: int) -> list[tuple[str, bytes]]:
             for block in stage.blocks
         )
         device = f"device-{i:06d}"
-        raw = messages.encode(messages.Report(task.digest, device, stage.name, n, blocks))
+        raw = messages.encode(
+            messages.Report(task=task.digest, device=device, stage=stage.name, n=n, blocks=blocks)
+        )
         found.append((messages.topic(task.name, "report", device), raw))
     return found
 

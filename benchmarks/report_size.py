@@ -51,7 +51,7 @@ def run() -> dict[str, float]:
         }
     )
     stage = first_stage(task)
-    values = sum(block.size for block in stage.blocks)
+    values = sum(stage.sizes)
     packed, messages = [], []
     for seed in range(REPORTS):
         rng = np.random.default_rng(seed)
@@ -61,7 +61,10 @@ def run() -> dict[str, float]:
         blocks = release(moments, SeededNoise(seed)).blocks
         found = codec.pack(blocks)
         packed.append(len(msgpack.packb([found.centres, found.k, found.unary, found.remainders])))
-        messages.append(len(encode(Report(task.digest, "device-0001", stage.name, 1000, blocks))))
+        report = Report(
+            task=task.digest, device="device-0001", stage=stage.name, n=1000, blocks=blocks
+        )
+        messages.append(len(encode(report)))
     floor = sum(block.size * entropy(block) for block in stage.blocks) / 8
     return {
         "values in a report": float(values),

@@ -54,8 +54,7 @@ def _load(args: argparse.Namespace) -> tuple[Task, Subspace]:
 
 def standardisation(task: Task, found: Subspace) -> tuple[list[float], list[float]]:
     """Centre and scale of the subspace's features: a record x enters as (x - centre) / scale."""
-    place = {name: j for j, name in enumerate(task.features.names)}
-    chosen = [place[name] for name in found.features]
+    chosen = task.features.indices(found.features)
     return [task.features.centre[j] for j in chosen], [task.features.scale[j] for j in chosen]
 
 

@@ -57,16 +57,12 @@ def _devices(text: str) -> list[int]:
 
 
 def _stage(task: Task, stage: Stage, n: int) -> dict[str, Any]:
-    by_votes = (
-        task.screening is not None
-        and task.screening.method == "votes"
-        and stage is all_stages(task)[0]
-    )
+    by_votes = task.screens_by_votes and stage is all_stages(task)[0]
     sd = stage.sums.sd
     return {
         "stage": stage.name,
         "features": stage.p,
-        "numbers": sum(block.size for block in stage.blocks),
+        "numbers": sum(stage.sizes),
         "bytes": stage.p * stage.slices // 8 + 100 if by_votes else report_bytes(stage),
         "norm": stage.norm,
         "mu": stage.mu if math.isfinite(stage.mu) else None,

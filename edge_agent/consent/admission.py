@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from edge_agent.consent.budget import Cost
-from edge_agent.consent.policy import Policy, fresh, planned
+from edge_agent.consent.policy import Policy, planned
 from edge_agent.exchange.inbox import read_task
 from edge_agent.sources.base import Source, unit_records
 from edge_agent.state.rows import LedgerRow
@@ -71,4 +71,4 @@ def _left(state: State, task: Task, feed: Feed, ledger: list[LedgerRow]) -> list
     )
     first = behind + 1 if progress.first is None else progress.first
     costs = planned(task, feed.identity, first)
-    return costs[1:] if SCREENING in made and not fresh(task) else costs
+    return costs[1:] if SCREENING in made and not task.asks_for_fresh_records else costs

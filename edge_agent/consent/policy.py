@@ -129,15 +129,10 @@ class Policy:
                 f"at delta {self.delta:g}"]  # fmt: skip
 
 
-def fresh(task: Task) -> bool:
-    """Whether the second report of a task is about other records than the first."""
-    return task.screening is not None and task.screening.records == "fresh"
-
-
 def planned(task: Task, source: str = "", first: int = 0) -> list[Cost]:
     """The releases that a task asks for, if its records start at ordinal `first` of a source."""
     costs = [Cost(stage.mu, numbers_in(stage), source, first, inf) for stage in all_stages(task)]
-    if fresh(task):  # disjoint records: the worst record is in one of the two
+    if task.asks_for_fresh_records:  # disjoint records: the worst record is in one of the two
         worst = max(cost.mu for cost in costs)
         return [Cost(worst, sum(cost.numbers for cost in costs), source, first, inf)]
     return costs

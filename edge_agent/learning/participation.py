@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from edge_agent.consent.admission import Feed, cost_of
 from edge_agent.consent.budget import numbers_in
-from edge_agent.consent.policy import Policy, fresh
+from edge_agent.consent.policy import Policy
 from edge_agent.errors import StateError
 from edge_agent.labels.timeline import NO_LABEL
 from edge_agent.learning.learner import MomentsLearner, RowsLearner, moments_of
@@ -54,7 +54,7 @@ class Participation:
         self.active, self.stopped = pin.active, pin.stopped
         self.made = {row.stage for row in state.ledger(task.digest)}
         self._size, self._minimum = report_size(task), minimum_size(task)
-        self._same = task.screening is not None and not fresh(task)
+        self._same = task.screening is not None and not task.asks_for_fresh_records
         self._slicing, self._told = task.slicing, False
         self._check_source(pin)
         progress = state.progress(task.name)
@@ -87,8 +87,7 @@ class Participation:
         if self.task.screening is None:
             return first_stage(self.task)
         if self.active is not None:
-            index = {name: j for j, name in enumerate(self.task.features.names)}
-            return final_stage(self.task, tuple(index[name] for name in self.active))
+            return final_stage(self.task, self.task.features.indices(self.active))
         return None if SCREENING in self.made else first_stage(self.task)
 
     def _learner_from(self, learned: bytes | None) -> MomentsLearner | RowsLearner | None:
@@ -102,7 +101,7 @@ class Participation:
     def _ends_by_deadline(self) -> bool:
         """Whether the clock decides; a second report about fresh records counts them instead."""
         return self.task.report.deadline is not None and not (
-            fresh(self.task) and self.active is not None
+            self.task.asks_for_fresh_records and self.active is not None
         )
 
     @property

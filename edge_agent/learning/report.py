@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from fsir.estimate.totals import Totals
@@ -17,9 +19,8 @@ from fsir.wire.messages import Report, encode
 def report_bytes(task: Task, device: str, moments: Moments, noise: Noise) -> bytes:
     """The report of one stage. Each call draws new noise: call it once, and keep what it returns."""
     stage, released = moments.stage, release(moments, noise.for_stage(moments.stage.name))
-    if stage.name == SCREENING and task.screening is not None and task.screening.method == "votes":
+    head = partial(Report, task=task.digest, device=device, stage=stage.name, n=released.n)
+    if stage.name == SCREENING and task.screening is not None and task.screens_by_votes:
         votes = private_votes(released, Totals(stage), task.screening.threshold)
-        return encode(
-            Report(task.digest, device, stage.name, released.n, votes=votes.astype(np.bool_))
-        )
-    return encode(Report(task.digest, device, stage.name, released.n, blocks=released.blocks))
+        return encode(head(votes=votes.astype(np.bool_)))
+    return encode(head(blocks=released.blocks))

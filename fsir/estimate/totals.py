@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsir.arrays import Matrix
-from fsir.privacy.plan import CODE_UNIT, Stage
+from fsir.privacy.codes import CODE_UNIT
+from fsir.privacy.plan import Stage
 from fsir.privacy.release import Release
 
 

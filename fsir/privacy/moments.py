@@ -1,8 +1,9 @@
-"""Exact clipped accumulators: slice sums, slice counts and second moments of a stream, in one pass.
+"""Exact clipped accumulators: slice sums, counts and second moments of a stream, in one pass.
 
-A record is standardised with public constants, truncated to [-R, R], quantised toward zero on a public grid and
-scaled down to norm C: none of the three ever raises a norm. Sums of the resulting integers are exact in float64 below
-2^53, so that BLAS may add them in any order, and any split or merge of a stream gives the same bits on every machine.
+A record is standardised with public constants, truncated to [-R, R], quantised toward zero on a
+public grid and scaled down to norm C: none of the three ever raises a norm. Sums of the resulting
+integers are exact in float64 below 2^53, so that BLAS may add them in any order, and any split or
+merge of a stream gives the same bits on every machine.
 """
 
 from __future__ import annotations
@@ -13,13 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsir.errors import AccumulatorError, RecordError, shown
-from fsir.privacy.plan import CODE_UNIT, Stage
+from fsir.arrays import Integers, Matrix
+from fsir.errors import AccumulatorError, RecordError
+from fsir.privacy.codes import CODE_UNIT
+from fsir.privacy.plan import Stage
 from fsir.privacy.quantiser import Quantiser
+from fsir.privacy.records import RecordReader
 from fsir.task.slicing import UNKNOWN
 from fsir.task.task import Task
 
-Rows = NDArray[np.float64]
 EXACT = 2.0**53
 
 
@@ -41,15 +44,11 @@ class Moments:
     def __init__(self, task: Task, stage: Stage) -> None:
         self.stage = stage
         self.quantiser = Quantiser(task, stage)
-        largest = min(self.quantiser.reach, self.quantiser.norm)
-        self._largest_entry = max(
-            1.0, largest * (largest if stage.has_second else CODE_UNIT if stage.code else 1)
-        )
-        self._task = task
         self.refused: dict[str, int] = {}
+        self._task = task
         self._slicing = task.slicing
-        self._names = tuple(task.features.names[j] for j in stage.features)
-        self._known = frozenset(task.features.names)
+        self._reader = RecordReader(task, stage)
+        self._largest_entry = _largest_entry(stage, self.quantiser)
         self._sums = np.zeros((stage.p, stage.slices))
         self._counts = np.zeros(stage.slices)
         self._second = np.zeros((stage.p, stage.p)) if stage.has_second else None
@@ -64,7 +63,7 @@ class Moments:
         """Records learned, those still in the buffer included."""
         return self._added + self._waiting
 
-    # --- learning -------------------------------------------------------------------------------------------------
+    # --- learning ---------------------------------------------------------------------------------
 
     def learn_one(self, x: Mapping[str, Any], y: Any) -> None:
         """Learn one record, or refuse and count it."""
@@ -78,43 +77,17 @@ class Moments:
         self._buffered_slices[self._waiting] = h
         self._waiting += 1
 
-    def read(self, x: Mapping[str, Any], y: Any) -> tuple[Rows, int]:
+    def read(self, x: Mapping[str, Any], y: Any) -> tuple[Matrix, int]:
         """The row and slice of a record, or a `RecordError` that says what is wrong with it."""
-        h = self._slicing.slice_of(y)
-        if h == UNKNOWN:
-            raise RecordError(
-                "unknown response",
-                f"response {shown(y)}: not a class or number that the task knows",
-            )
-        try:
-            row = np.array([x[name] for name in self._names], dtype=np.float64)
-        except KeyError as missing:
-            raise RecordError(
-                "missing feature", f"feature {missing} is missing from the record"
-            ) from None
-        except (TypeError, ValueError, OverflowError):
-            row = np.empty(())
-        if row.ndim != 1:  # some value is no number, or all are lists
-            raise RecordError("not a number", f"record {shown(x)}: every feature must be a number")
-        if len(x) > len(self._names) and not self._known.issuperset(x):
-            unknown = sorted(set(x) - self._known, key=str)[:3]
-            raise RecordError("unknown feature", f"features {shown(unknown)} are not in the task")
-        if not np.isfinite(row).all():
-            raise RecordError("not finite", "a feature is NaN or infinite")
-        return row, h
+        return self._reader.read(x, y)
 
     def learn_many(self, X: ArrayLike, y: Sequence[Any] | NDArray[Any]) -> None:
-        """Learn rows whose columns are the stage's features; bit for bit the same as `learn_one` on each."""
-        rows = np.asarray(X, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != self.stage.p:
-            raise RecordError(
-                "wrong shape", f"X has shape {rows.shape}; it must be (records, {self.stage.p})"
-            )
-        slices = self._slicing.slices_of(y)
-        if slices.shape != (len(rows),):
-            raise RecordError(
-                "wrong shape", f"y holds {len(slices)} responses for {len(rows)} records"
-            )
+        """Learn rows whose columns are the stage's features.
+
+        Bit for bit the same as `learn_one` on each.
+        """
+        rows = self._rows(X)
+        slices = self._slices(y, len(rows))
         known = slices != UNKNOWN
         finite = np.isfinite(rows)
         if not (known.all() and finite.all()):
@@ -122,23 +95,47 @@ class Moments:
             self._check_room(int(good.sum()))
             self._refuse("unknown response", int((~known).sum()))
             self._refuse("not finite", int((known & ~good).sum()))
-            rows, slices = rows[good], slices[good]
+            rows = rows[good]
+            slices = slices[good]
         self._check_room(len(rows))
-        size = len(self._buffer)
-        while len(rows):
-            if not self._waiting and len(rows) >= size:  # large blocks need no copy
-                self._add(self.quantiser.truncated(rows[:size]), slices[:size])
-                rows, slices = rows[size:], slices[size:]
-                continue
-            take = min(size - self._waiting, len(rows))
-            self._buffer[self._waiting : self._waiting + take] = rows[:take]
-            self._buffered_slices[self._waiting : self._waiting + take] = slices[:take]
-            self._waiting += take
-            rows, slices = rows[take:], slices[take:]
-            if self._waiting == size:
-                self._flush()
+        self._learn_rows(rows, slices)
 
-    def add_quantised(self, K: Rows, slices: NDArray[np.int64]) -> None:
+    def _rows(self, X: ArrayLike) -> Matrix:
+        rows = np.asarray(X, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.stage.p:
+            detail = f"X has shape {rows.shape}; it must be (records, {self.stage.p})"
+            raise RecordError("wrong shape", detail)
+        return rows
+
+    def _slices(self, y: Sequence[Any] | NDArray[Any], records: int) -> Integers:
+        slices = self._slicing.slices_of(y)
+        if slices.shape != (records,):
+            detail = f"y holds {len(slices)} responses for {records} records"
+            raise RecordError("wrong shape", detail)
+        return slices
+
+    def _learn_rows(self, rows: Matrix, slices: Integers) -> None:
+        size = len(self._buffer)
+        start = 0
+        while start < len(rows):
+            if not self._waiting and len(rows) - start >= size:  # large blocks need no copy
+                block = slice(start, start + size)
+                self._add(self.quantiser.truncated(rows[block]), slices[block])
+            else:
+                block = slice(start, start + size - self._waiting)
+                self._wait(rows[block], slices[block])
+            start = block.stop
+
+    def _wait(self, rows: Matrix, slices: Integers) -> None:
+        """Put rows into the buffer, which has room for them."""
+        end = self._waiting + len(rows)
+        self._buffer[self._waiting : end] = rows
+        self._buffered_slices[self._waiting : end] = slices
+        self._waiting = end
+        if self._waiting == len(self._buffer):
+            self._flush()
+
+    def add_quantised(self, K: Matrix, slices: Integers) -> None:
         """Add rows that `Quantiser.truncated` made earlier."""
         self._check_room(len(K))
         self._add(K.astype(np.float64), slices)
@@ -150,7 +147,8 @@ class Moments:
     def _check_room(self, more: int) -> None:
         if (self.n + more) * self._largest_entry >= EXACT:
             raise AccumulatorError(
-                f"{self.n} records learned: {more} more could make a sum inexact; report and start anew"
+                f"{self.n} records learned: {more} more could make a sum inexact; "
+                "report and start anew"
             )
 
     def _make_room(self, more: int) -> None:
@@ -159,13 +157,13 @@ class Moments:
         self._check_room(more)
 
     def _flush(self) -> None:
-        waiting, self._waiting = self._waiting, 0
+        waiting = self._waiting
+        self._waiting = 0
         if waiting:
-            self._add(
-                self.quantiser.truncated(self._buffer[:waiting]), self._buffered_slices[:waiting]
-            )
+            K = self.quantiser.truncated(self._buffer[:waiting])
+            self._add(K, self._buffered_slices[:waiting])
 
-    def _add(self, K: Rows, slices: NDArray[np.int64]) -> None:
+    def _add(self, K: Matrix, slices: Integers) -> None:
         K = self.quantiser.clipped(K)
         one_hot = np.zeros((len(K), self.stage.slices))
         one_hot[np.arange(len(K)), slices] = 1.0
@@ -175,19 +173,19 @@ class Moments:
             self._second += K.T @ K
         self._added += len(K)
 
-    # --- what was learned -----------------------------------------------------------------------------------------
+    # --- what was learned -------------------------------------------------------------------------
 
-    def sums(self) -> Rows:
+    def sums(self) -> Matrix:
         """Slice sums, features x slices, in grid steps."""
         self._flush()
         return self._sums
 
-    def counts(self) -> NDArray[np.float64]:
+    def counts(self) -> Matrix:
         """Records per slice."""
         self._flush()
         return self._counts
 
-    def second(self) -> Rows | None:
+    def second(self) -> Matrix | None:
         """Second moment, in squared grid steps, where the stage has one."""
         self._flush()
         return self._second
@@ -210,18 +208,28 @@ class Moments:
     def state(self) -> dict[str, Any]:
         """Everything learned, as plain values and bytes."""
         self._flush()
-        arrays = [self._sums, self._counts] + ([] if self._second is None else [self._second])
-        return {
-            "n": self._added,
-            "refused": dict(self.refused),
-            "arrays": [array.tobytes() for array in arrays],
-        }
+        arrays = [array.tobytes() for array in self._arrays()]
+        return {"n": self._added, "refused": dict(self.refused), "arrays": arrays}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Become what `state` was taken from."""
-        arrays = [self._sums, self._counts] + ([] if self._second is None else [self._second])
+        arrays = self._arrays()
         if [len(raw) for raw in state["arrays"]] != [array.nbytes for array in arrays]:
             raise ValueError("this state belongs to another stage: its arrays have other sizes")
         for array, raw in zip(arrays, state["arrays"], strict=True):
             array[...] = np.frombuffer(raw).reshape(array.shape)
-        self._added, self._waiting, self.refused = int(state["n"]), 0, dict(state["refused"])
+        self._added = int(state["n"])
+        self._waiting = 0
+        self.refused = dict(state["refused"])
+
+    def _arrays(self) -> list[Matrix]:
+        sums_and_counts = [self._sums, self._counts]
+        return sums_and_counts if self._second is None else [*sums_and_counts, self._second]
+
+
+def _largest_entry(stage: Stage, quantiser: Quantiser) -> float:
+    """The most that one record can add to a sum, in whole steps."""
+    largest = min(quantiser.reach, quantiser.norm)
+    if stage.has_second:
+        return max(1.0, largest * largest)
+    return max(1.0, largest * (CODE_UNIT if stage.code else 1))

@@ -29,10 +29,7 @@ class Admission:
 
     def __init__(self, stage: Stage, n: int, honest: Array) -> None:
         self._tests, self._n, self.honest = Plausibility(stage), n, np.rint(honest)
-        ends = np.cumsum([block.size for block in stage.blocks]).tolist()
-        self.blocks = [
-            slice(end - block.size, end) for block, end in zip(stage.blocks, ends, strict=True)
-        ]
+        self.blocks = stage.spans
 
     def passes(self, rows: Array) -> NDArray[np.bool_]:
         """Whether each row would be merged."""

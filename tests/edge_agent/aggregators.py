@@ -76,15 +76,15 @@ class TinyAggregator:
         """Publish a subspace: the first feature."""
         features = self.active or self.task.features.names
         found = Subspace(
-            self.task.digest,
-            1,
-            features,
-            np.eye(len(features))[:, :1],
-            np.ones(1),
-            0.1,
-            0.1,
-            len(self.counted),
-            100,
+            task=self.task.digest,
+            version=1,
+            features=features,
+            basis=np.eye(len(features))[:, :1],
+            singular_values=np.ones(1),
+            noise_level=0.1,
+            expected_error=0.1,
+            devices=len(self.counted),
+            records=100,
         )
         self._client.publish(topic(self.task.name, "subspace"), encode(found), 1, retain=True)
 

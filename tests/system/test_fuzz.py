@@ -87,11 +87,7 @@ def served(store: SqliteStore) -> tuple[Aggregator, dict[str, list[bytes]]]:
             for publication in aggregator.commit(1.0):
                 if publication.topic.endswith("/active") and stage.name == SCREENING:
                     features = decode(publication.payload, Active).features  # type: ignore[union-attr]
-                    stages.append(
-                        final_stage(
-                            made, tuple(made.features.names.index(name) for name in features)
-                        )
-                    )
+                    stages.append(final_stage(made, made.features.indices(features)))
     expected = {("test", "counted"): 3, ("screened", "counted"): 6, ("voted", "counted"): 6}
     assert aggregator.verdicts == expected
     return aggregator, reports

@@ -22,7 +22,16 @@ CLASSIFIER = Classifier(
     ("a", "b", "c"), np.array([[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]), np.zeros(3), np.zeros((3, 2))
 )
 SUBSPACE = Subspace(
-    TASK.digest, 1, ("x2", "x0"), BASIS, np.ones(2), 0.1, 0.1, 3, 300, classifier=CLASSIFIER
+    task=TASK.digest,
+    version=1,
+    features=("x2", "x0"),
+    basis=BASIS,
+    singular_values=np.ones(2),
+    noise_level=0.1,
+    expected_error=0.1,
+    devices=3,
+    records=300,
+    classifier=CLASSIFIER,
 )
 
 

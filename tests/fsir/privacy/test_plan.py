@@ -9,21 +9,18 @@ from hypothesis import strategies as st
 
 from fsir.errors import TaskError
 from fsir.privacy import accounting
+from fsir.privacy.budget import published_values, sampling_charge, total_mu
+from fsir.privacy.codes import CODE_UNIT
 from fsir.privacy.moments import Moments
-from fsir.privacy.noise import sampling_error
+from fsir.privacy.noise import RESOLUTION, sampling_error
 from fsir.privacy.plan import (
-    CODE_UNIT,
     FINAL,
-    RESOLUTION,
     SCREENING,
     all_stages,
     final_stage,
     first_stage,
     minimum_size,
-    published_values,
     report_size,
-    sampling_charge,
-    total_mu,
 )
 from tests.fsir.tasks import screened, task
 

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fsir.estimate.totals import Totals
+from fsir.privacy.codes import CODE_UNIT
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import Noise, SeededNoise
-from fsir.privacy.plan import CODE_UNIT, final_stage, first_stage
+from fsir.privacy.plan import final_stage, first_stage
 from fsir.privacy.release import Release, release
 from tests.fsir.tasks import screened, task
 

@@ -12,7 +12,7 @@ from fsir.contract import decode_task
 from fsir.errors import FsirError, MessageError, TaskError, VersionError
 from fsir.limits import LIMITS
 from fsir.task.task import Task
-from fsir.wire.decode import decode, unpack
+from fsir.wire.decode import decode
 from fsir.wire.messages import (
     Active,
     Classifier,
@@ -25,6 +25,7 @@ from fsir.wire.messages import (
     report_id,
     topic,
 )
+from fsir.wire.unpack import unpack
 from tests.fsir.tasks import screened, task
 
 KINDS = {kind.__name__.lower(): kind for kind in (Active, Presence, Receipt, Report, Subspace)}
@@ -36,22 +37,52 @@ def integers(*sizes):
     return tuple(RNG.normal(scale=12.0, size=size).astype(np.int64) for size in sizes)
 
 
+def report(stage, **content):
+    return Report(task=DIGEST, device="pi-7", stage=stage, n=1000, **content)
+
+
 MESSAGES = {
-    "report": Report(DIGEST, "pi-7", "final", 1000, integers(80, 8, 10, 45)),
-    "screening report": Report(DIGEST, "pi-7", "screening", 1000, integers(30, 0, 0, 0)),
-    "votes": Report(DIGEST, "pi-7", "screening", 1000, votes=RNG.random((21, 3)) < 0.2),
+    "report": report("final", blocks=integers(80, 8, 10, 45)),
+    "screening report": report("screening", blocks=integers(30, 0, 0, 0)),
+    "votes": report("screening", votes=RNG.random((21, 3)) < 0.2),
     "receipt": Receipt(
-        DIGEST, "pi-7",
-        {"screening": Verdict(b"a" * 16, "counted"), "final": Verdict(b"b" * 16, "refused", "second report")},
+        DIGEST,
+        "pi-7",
+        {
+            "screening": Verdict(b"a" * 16, "counted"),
+            "final": Verdict(b"b" * 16, "refused", "second report"),
+        },
     ),
     "active": Active(DIGEST, ("speed", "tilt", "beschleunigung-ü"), 12),
     "subspace": Subspace(
-        DIGEST, 3, ("a", "b", "c"), RNG.normal(size=(3, 2)), np.array([0.5, 0.2, 0.01]), 0.02, 0.3, 12, 12000, 1,
-        Classifier(("sit", "walk"), RNG.normal(size=(2, 2)), np.zeros(2), RNG.normal(size=(2, 2))), ("few devices",),
+        task=DIGEST,
+        version=3,
+        features=("a", "b", "c"),
+        basis=RNG.normal(size=(3, 2)),
+        singular_values=np.array([0.5, 0.2, 0.01]),
+        noise_level=0.02,
+        expected_error=0.3,
+        devices=12,
+        records=12000,
+        refused=1,
+        classifier=Classifier(
+            ("sit", "walk"), RNG.normal(size=(2, 2)), np.zeros(2), RNG.normal(size=(2, 2))
+        ),
+        notes=("few devices",),
     ),
-    "bare subspace": Subspace(DIGEST, 1, ("a",), np.ones((1, 1)), np.ones(1), 0.0, 0.1, 1, 10),
+    "bare subspace": Subspace(
+        task=DIGEST,
+        version=1,
+        features=("a",),
+        basis=np.ones((1, 1)),
+        singular_values=np.ones(1),
+        noise_level=0.0,
+        expected_error=0.1,
+        devices=1,
+        records=10,
+    ),
     "presence": Presence("pi-7", True),
-}  # fmt: skip
+}
 RAW = {
     name: (encode(message), type(message).__name__.lower()) for name, message in MESSAGES.items()
 }
