@@ -110,8 +110,6 @@ class Table(Fields):
     """One table of a file: a fault is a `TaskError` with the remedy.
 
     >>> table = Table({"epsilon": 2}, "privacy")
-    >>> table.number("epsilon", above=0)
-    2.0
     >>> table.flag("epsilon", False)
     Traceback (most recent call last):
     fsir.errors.TaskError: privacy.epsilon = 2: must be true or false
