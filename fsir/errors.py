@@ -6,7 +6,9 @@ import reprlib
 from typing import Any
 
 _QUOTE = reprlib.Repr()
-_QUOTE.maxlevel, _QUOTE.maxstring, _QUOTE.maxother = 2, 80, 80
+_QUOTE.maxlevel = 2
+_QUOTE.maxstring = 80
+_QUOTE.maxother = 80
 
 
 def shown(value: Any) -> str:
@@ -23,7 +25,9 @@ class TaskError(FsirError):
 
     def __init__(self, field: str, value: Any, remedy: str) -> None:
         super().__init__(f"{field} = {shown(value)}: {remedy}")
-        self.field, self.value, self.remedy = field, value, remedy
+        self.field = field
+        self.value = value
+        self.remedy = remedy
 
 
 class MessageError(FsirError):

@@ -1,16 +1,18 @@
 """The aggregator's estimate: from merged noisy sums to the subspace that devices use.
 
-`fsir.estimate.covariance` centres and repairs, `fsir.estimate.directions` finds the directions, `fsir.estimate.dimension` counts them,
-`fsir.estimate.uncertainty` says how far off they may be, `fsir.estimate.classifier` turns them into a classifier. Nothing here touches
-data: all of it is post-processing of what devices have released.
+`fsir.estimate.covariance` centres and repairs, `fsir.estimate.directions` finds the directions,
+`fsir.estimate.dimension` counts them, `fsir.estimate.uncertainty` says how far off they may be,
+`fsir.estimate.classifier` turns them into a classifier. Nothing here touches data: all of it is
+post-processing of what devices have released.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from fsir.arrays import Matrix
 from fsir.estimate.classifier import classifier
-from fsir.estimate.covariance import Matrix, covariance, merged
+from fsir.estimate.covariance import covariance, merged
 from fsir.estimate.dimension import count_directions, noise_level
 from fsir.estimate.directions import directions, standardised, whitened
 from fsir.estimate.totals import Totals
@@ -21,10 +23,11 @@ from fsir.wire.messages import Subspace
 
 
 def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) -> Subspace:
-    """The subspace from the merged reports of the final stage: the same integers give the same bits."""
+    """The subspace from the merged reports of the final stage: the same integers, the same bits."""
     if totals.devices < 1 or totals.n < 1:
         raise ValueError(
-            f"{totals.devices} reports about {totals.n} records: there is nothing to estimate from yet"
+            f"{totals.devices} reports about {totals.n} records: "
+            "there is nothing to estimate from yet"
         )
     m = merged(totals)
     p, H = m.M.shape
@@ -34,14 +37,21 @@ def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) 
     seen = count_directions(values, p, H - 1, m.N)
     d = min(task.dimension or max(seen, 1), len(values))
     basis = standardised(m, Sigma, directions(m, white, d))
-    names = tuple(task.features.names[j] for j in totals.stage.features)
     classes = task.response.classes
     return Subspace(
-        task=task.digest, version=version, features=names, basis=basis, singular_values=values,
-        noise_level=noise_level(p, H - 1, m.N), expected_error=expected_loss(m, Sigma, white, d),
-        devices=totals.devices, records=totals.n, refused=refused,
-        classifier=classifier(classes, m, basis) if classes else None, notes=_notes(task, totals.devices, seen, d),
-    )  # fmt: skip
+        task=task.digest,
+        version=version,
+        features=tuple(task.features.names[j] for j in totals.stage.features),
+        basis=basis,
+        singular_values=values,
+        noise_level=noise_level(p, H - 1, m.N),
+        expected_error=expected_loss(m, Sigma, white, d),
+        devices=totals.devices,
+        records=totals.n,
+        refused=refused,
+        classifier=classifier(classes, m, basis) if classes else None,
+        notes=_notes(task, totals.devices, seen, d),
+    )
 
 
 def _notes(task: Task, devices: int, seen: int, d: int) -> tuple[str, ...]:
@@ -52,7 +62,8 @@ def _notes(task: Task, devices: int, seen: int, d: int) -> tuple[str, ...]:
         )
     if seen == 0:
         notes.append(
-            "not even the first direction stands out of the noise: more devices or records are needed"
+            "not even the first direction stands out of the noise: "
+            "more devices or records are needed"
         )
     elif seen < d:
         notes.append(f"only {seen} of {d} directions stand out of the noise")
@@ -60,18 +71,23 @@ def _notes(task: Task, devices: int, seen: int, d: int) -> tuple[str, ...]:
 
 
 def projection_loss(A: Matrix, B: Matrix) -> float:
-    """`||P_A - P_B||_F` of the spanned spaces: 0 if they are the same, sqrt(2 d) if they are orthogonal."""
-    P, Q = (np.linalg.qr(np.asarray(basis, dtype=np.float64))[0] for basis in (A, B))
+    """`||P_A - P_B||_F` of the spanned spaces: 0 if they are the same, sqrt(2 d) if orthogonal."""
+    P = _orthonormal(A)
+    Q = _orthonormal(B)
     return float(np.linalg.norm(P @ P.T - Q @ Q.T))
 
 
 def angles(A: Matrix, B: Matrix) -> Matrix:
     """The principal angles between two spanned spaces, in degrees, the smallest first."""
-    P, Q = (np.linalg.qr(np.asarray(basis, dtype=np.float64))[0] for basis in (A, B))
+    P = _orthonormal(A)
+    Q = _orthonormal(B)
     if P.shape[1] < Q.shape[1]:
         P, Q = Q, P
     cosines = np.linalg.svd(P.T @ Q, compute_uv=False)
-    sines = np.linalg.svd(Q - P @ (P.T @ Q), compute_uv=False)[
-        ::-1
-    ]  # exact where the cosine is flat
-    return np.degrees(np.arctan2(sines, cosines))
+    # Sines are exact where the cosine is flat.
+    sines = np.linalg.svd(Q - P @ (P.T @ Q), compute_uv=False)[::-1]
+    return np.asarray(np.degrees(np.arctan2(sines, cosines)))
+
+
+def _orthonormal(basis: Matrix) -> Matrix:
+    return np.asarray(np.linalg.qr(np.asarray(basis, dtype=np.float64))[0])

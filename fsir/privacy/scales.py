@@ -1,4 +1,4 @@
-"""How much noise each block of a report gets, and what it costs: one function for each mechanism."""
+"""How much noise each block of a report gets, and what it costs, by mechanism."""
 
 from __future__ import annotations
 

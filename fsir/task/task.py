@@ -148,7 +148,7 @@ class Task:
         return Slicing(self.response.classes, self.response.cuts)
 
     def table(self) -> dict[str, Any]:
-        """The task as plain nested tables: what a TOML file holds, with every default written out."""
+        """The task as plain nested tables: what a TOML file holds, every default written out."""
         table: dict[str, Any] = _plain(self)
         return table
 

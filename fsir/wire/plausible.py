@@ -166,7 +166,7 @@ class _Faults:
 
     def outside(self, what: str, tested: _Tested, least: Matrix | float, most: Matrix) -> None:
         """Note the rows whose values leave `least` to `most` by more than the margin."""
-        margin = tested.margin + _SLACK * (abs(least) + most + tested.margin)
+        margin = tested.margin + _SLACK * (np.abs(least) + most + tested.margin)
         lowest = least - margin
         highest = most + margin
         bad = (tested.low < lowest) | (tested.high > highest)

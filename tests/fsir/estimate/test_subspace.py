@@ -142,12 +142,12 @@ def test_in_much_noise_it_takes_the_plain_singular_vectors():
     A = rng.standard_normal((5, 5))
     G = rng.standard_normal((5, 4))
     m = Merged(
-        100,
-        np.full(4, 0.25),
-        np.zeros(5),
-        G - G.mean(1, keepdims=True),
-        A @ A.T,
-        Levels(1e6, 0.0, 0.0, 0.0),
+        N=100,
+        shares=np.full(4, 0.25),
+        mean=np.zeros(5),
+        M=G - G.mean(1, keepdims=True),
+        Sigma=A @ A.T,
+        levels=Levels(1e6, 0.0, 0.0, 0.0),
     )
     white = whitened(m, m.Sigma)
     U = np.linalg.svd(m.M)[0][:, :2]
@@ -176,10 +176,11 @@ def test_the_covariance_is_positive_definite_and_untouched_without_noise():
 def test_replications_on_a_leading_axis_are_the_same_as_one_by_one():
     chosen = model_task("IV", 500, 4.0)
     many = [merged(totals) for _, [totals] in federations([chosen], "IV", 500, 4, 3)]
-    parts = (
-        np.stack([getattr(m, name) for m in many]) for name in ("shares", "mean", "M", "Sigma")
-    )
-    stacked = Merged(many[0].N, *parts, many[0].levels)
+    parts = {
+        name: np.stack([getattr(m, name) for m in many])
+        for name in ("shares", "mean", "M", "Sigma")
+    }
+    stacked = Merged(N=many[0].N, levels=many[0].levels, **parts)
     together = directions(stacked, whitened(stacked, covariance(stacked)), 2)
     for m, found in zip(many, together, strict=True):
         np.testing.assert_allclose(
