@@ -25,7 +25,33 @@ _LARGEST_STEP = 2**53  # of published values; beyond this no sum is exact
 
 
 def load_task(path: str | Path) -> Task:
-    """The task in a TOML file."""
+    """The task in a TOML file.
+
+    Parameters
+    ----------
+    path
+        Of the file; docs/task.md says what may stand in it.
+
+    Returns
+    -------
+    Task
+        The task, with every check passed and every default filled in.
+
+    Raises
+    ------
+    TaskError
+        For the first fault found: the field, the value found there, and the remedy.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import fsir
+    >>> with tempfile.NamedTemporaryFile("w", suffix=".toml") as file:
+    ...     print('name = "example" # and nothing else', file=file, flush=True)
+    ...     fsir.load_task(file.name)
+    Traceback (most recent call last):
+    fsir.errors.TaskError: features.names = None: is missing; add it
+    """
     try:
         with open(path, "rb") as file:
             table = tomllib.load(file)
@@ -38,7 +64,39 @@ def load_task(path: str | Path) -> Task:
 
 
 def decode_task(raw: bytes) -> Task:
-    """The task in canonical bytes, as they come from the broker."""
+    """The task in canonical bytes, as they come from the broker.
+
+    Parameters
+    ----------
+    raw
+        What `Task.encode` gave; anybody may have sent it.
+
+    Returns
+    -------
+    Task
+        The task, with every check passed.
+
+    Raises
+    ------
+    MessageError
+        If these are not the bytes of a table.
+    TaskError
+        If the table is not a task that can be used, or not in canonical form.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ... })
+    >>> fsir.decode_task(task.encode()) == task
+    True
+    """
     task = task_from_table(unpack(raw))
     if task.encode() != raw:
         raise TaskError("task", raw, "is not in canonical form; publish the bytes of Task.encode()")
@@ -46,7 +104,40 @@ def decode_task(raw: bytes) -> Task:
 
 
 def task_from_table(table: Mapping[str, Any]) -> Task:
-    """The task in plain tables."""
+    """The task in plain tables: what a TOML file holds.
+
+    Parameters
+    ----------
+    table
+        Values and sections by name; docs/task.md lists them.
+
+    Returns
+    -------
+    Task
+        The task, with every check passed and every default filled in.
+
+    Raises
+    ------
+    TaskError
+        For the first fault found: the field, the value found there, and the remedy.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ... })
+    >>> task.p, task.privacy.delta, task.privacy.mechanism
+    (2, 1e-06, 'gaussian')
+    >>> fsir.task_from_table({**task.table(), "privacy": {"epsilon": -1}})
+    Traceback (most recent call last):
+    fsir.errors.TaskError: privacy.epsilon = -1: must be above 0 and at most 1000
+    """
     task = read_task(table)
     stages = _stages(task)
     _check_bytes(task)

@@ -17,7 +17,17 @@ def shown(value: Any) -> str:
 
 
 class FsirError(Exception):
-    """Base of all errors that this project raises on purpose."""
+    """Base of all errors that this project raises on purpose.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> try:
+    ...     fsir.mu_of(epsilon=-1.0, delta=1e-6)
+    ... except fsir.FsirError as error:
+    ...     print(error)
+    epsilon = -1.0: must lie strictly between 0 and inf
+    """
 
 
 class TaskError(FsirError):

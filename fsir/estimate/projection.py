@@ -14,7 +14,47 @@ from fsir.wire.messages import Subspace
 
 
 class Projector:
-    """Projects raw records on the directions of a subspace, and classifies them if it can."""
+    """Projects raw records on the directions of a subspace, and classifies them if it can.
+
+    Parameters
+    ----------
+    task
+        The task that the subspace belongs to: it says how records are standardised and clipped.
+    subspace
+        The estimate.
+
+    Raises
+    ------
+    MessageError
+        If the two do not belong together.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ... })
+    >>> import numpy as np
+    >>> subspace = fsir.Subspace(
+    ...     task=task.digest,
+    ...     version=1,
+    ...     features=("b",),
+    ...     basis=np.array([[2.0]]),
+    ...     singular_values=np.array([0.8]),
+    ...     noise_level=0.2,
+    ...     expected_error=0.3,
+    ...     devices=12,
+    ...     records=1200,
+    ... )
+    >>> fsir.Projector(task, subspace).project([[0.5], [-1.0]])
+    array([[ 1.],
+           [-2.]])
+    """
 
     def __init__(self, task: Task, subspace: Subspace) -> None:
         if subspace.task != task.digest:

@@ -23,7 +23,57 @@ from fsir.wire.messages import Subspace
 
 
 def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) -> Subspace:
-    """The subspace from the merged reports of the final stage: the same integers, the same bits."""
+    """The subspace from the merged reports of the final stage: the same integers, the same bits.
+
+    Parameters
+    ----------
+    task
+        The task.
+    totals
+        The sum of all releases of its final stage.
+    version
+        Counts the estimates of a federation.
+    refused
+        Reports that were refused, for the record.
+
+    Returns
+    -------
+    Subspace
+        The directions, and how far off they are expected to be.
+
+    Raises
+    ------
+    ValueError
+        If nothing has been reported yet.
+
+    References
+    ----------
+    Li, K.-C. (1991). Sliced inverse regression for dimension reduction. Journal of the American
+    Statistical Association 86. What is different here stands in docs/estimate.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 4, "norm": 4},
+    ...     "privacy": {"epsilon": 8},
+    ...     "report": {"records": 5000},
+    ... })
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 2))
+    >>> moments = fsir.Moments(task, fsir.first_stage(task))
+    >>> moments.learn_many(X, np.where(X[:, 1] + 0.3 * rng.normal(size=5000) > 0, "yes", "no"))
+    >>> totals = fsir.Totals(moments.stage)
+    >>> totals.add(fsir.release(moments, fsir.SeededNoise(1)))
+    >>> subspace = fsir.estimate_subspace(task, totals)
+    >>> subspace.basis.round(1) + 0.0  # the second feature alone
+    array([[0.],
+           [1.]])
+    """
     if totals.devices < 1 or totals.n < 1:
         raise ValueError(
             f"{totals.devices} reports about {totals.n} records: "
@@ -71,14 +121,57 @@ def _notes(task: Task, devices: int, seen: int, d: int) -> tuple[str, ...]:
 
 
 def projection_loss(A: Matrix, B: Matrix) -> float:
-    """`||P_A - P_B||_F` of the spanned spaces: 0 if they are the same, sqrt(2 d) if orthogonal."""
+    """`||P_A - P_B||_F` of the spanned spaces: 0 if they are the same, sqrt(2 d) if orthogonal.
+
+    Parameters
+    ----------
+    A, B
+        Bases of two spaces, as columns.
+
+    Returns
+    -------
+    float
+        The Frobenius norm of the difference of the projections on them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsir
+    >>> x, y, z = np.eye(3)[:, :, None]
+    >>> round(fsir.projection_loss(x, y), 4), round(fsir.projection_loss(x, -2 * x), 4)
+    (1.4142, 0.0)
+    """
     P = _orthonormal(A)
     Q = _orthonormal(B)
     return float(np.linalg.norm(P @ P.T - Q @ Q.T))
 
 
 def angles(A: Matrix, B: Matrix) -> Matrix:
-    """The principal angles between two spanned spaces, in degrees, the smallest first."""
+    """The principal angles between two spanned spaces, in degrees, the smallest first.
+
+    Parameters
+    ----------
+    A, B
+        Bases of two spaces, as columns; they may have different dimensions.
+
+    Returns
+    -------
+    array
+        As many angles as the smaller space has dimensions.
+
+    References
+    ----------
+    Bjorck, A. and Golub, G. H. (1973). Numerical methods for computing angles between linear
+    subspaces. Mathematics of Computation 27.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsir
+    >>> x, y, z = np.eye(3)[:, :, None]
+    >>> fsir.angles(np.hstack([x, y]), np.hstack([x, y + z])).round(1)
+    array([ 0., 45.])
+    """
     P = _orthonormal(A)
     Q = _orthonormal(B)
     if P.shape[1] < Q.shape[1]:

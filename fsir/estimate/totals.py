@@ -14,6 +14,37 @@ class Totals:
     """The exact sum of releases of one stage.
 
     It is the same bits in any order, and any of them can be taken out again.
+
+    Parameters
+    ----------
+    stage
+        The stage that all releases are of.
+
+    Attributes
+    ----------
+    n : int
+        Records in all.
+    devices : int
+        Releases in all.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ... })
+    >>> moments = fsir.Moments(task, fsir.first_stage(task))
+    >>> moments.learn_many([[1.0, 0.5], [0.0, -0.5]] * 50, ["yes", "no"] * 50)
+    >>> totals = fsir.Totals(moments.stage)
+    >>> for device in range(3):  # who happen to have the same records
+    ...     totals.add(fsir.release(moments, fsir.SeededNoise(device)))
+    >>> totals.devices, totals.n, totals.second().shape
+    (3, 300, (2, 2))
     """
 
     def __init__(self, stage: Stage) -> None:

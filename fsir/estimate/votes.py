@@ -13,8 +13,6 @@ from fsir.arrays import Flags, Matrix
 from fsir.estimate.totals import Totals
 from fsir.privacy.release import Release
 
-CCMD_AS_PUBLISHED_IS_PRIVATE = False
-
 
 def conditional_differences(sums: Matrix, counts: Matrix, n: int) -> Matrix:
     """`|mean of feature j in slice h - overall mean|`; an empty slice says nothing."""

@@ -36,7 +36,32 @@ def _log_upper_tail(z: float) -> float:
 def delta_of(mu: float, epsilon: float) -> float:
     """The smallest delta at which a release of cost `mu` is (epsilon, delta)-private.
 
-    >>> round(delta_of(1 / 4.2247, 1.0) * 1e6, 3)
+    Parameters
+    ----------
+    mu
+        The cost: how far one unit of data can move the mean, in standard deviations of the noise.
+    epsilon
+        Any finite number.
+
+    Returns
+    -------
+    float
+        Exact to about 1e-8, relative.
+
+    Raises
+    ------
+    AccountingError
+        For a cost below 0, or what is no number.
+
+    References
+    ----------
+    Balle, B. and Wang, Y.-X. (2018). Improving the Gaussian mechanism for differential privacy.
+    ICML. Theorem 8.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> round(fsir.delta_of(1 / 4.2247, 1.0) * 1e6, 3)
     1.0
     """
     if mu == 0.0:
@@ -52,7 +77,32 @@ def delta_of(mu: float, epsilon: float) -> float:
 def mu_of(epsilon: float, delta: float) -> float:
     """The largest cost `mu` that (epsilon, delta) pays for.
 
-    >>> round(1 / mu_of(1.0, 1e-6), 4)
+    Parameters
+    ----------
+    epsilon
+        Above 0.
+    delta
+        Between 0 and 1.
+
+    Returns
+    -------
+    float
+        The cost, rounded to the side on which the promise holds.
+
+    Raises
+    ------
+    AccountingError
+        For a budget outside of these ranges.
+
+    References
+    ----------
+    Dong, J., Roth, A. and Su, W. J. (2022). Gaussian differential privacy. Journal of the Royal
+    Statistical Society B 84. Corollary 2.13.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> round(1 / fsir.mu_of(1.0, 1e-6), 4)  # noise for a sensitivity of 1
     4.2247
     """
     _require("epsilon", epsilon, 0.0, math.inf)
@@ -67,7 +117,31 @@ def mu_of(epsilon: float, delta: float) -> float:
 
 
 def epsilon_of(mu: float, delta: float) -> float:
-    """The smallest epsilon at which a release of cost `mu` is (epsilon, delta)-private."""
+    """The smallest epsilon at which a release of cost `mu` is (epsilon, delta)-private.
+
+    Parameters
+    ----------
+    mu
+        The cost; infinite for a release without noise.
+    delta
+        Between 0 and 1.
+
+    Returns
+    -------
+    float
+        At least 0, rounded to the side on which the promise holds.
+
+    Raises
+    ------
+    AccountingError
+        For a cost or a delta outside of these ranges.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> round(fsir.epsilon_of(fsir.mu_of(1.0, 1e-6), 1e-6), 6)
+    1.0
+    """
     _require("delta", delta, 0.0, 1.0)
     if mu == math.inf:
         return math.inf
@@ -139,11 +213,6 @@ def classical_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
     _require("epsilon", epsilon, 0.0, math.inf)
     _require("delta", delta, 0.0, 1.0)
     return sensitivity * math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
-
-
-def classical_sample_size(p: int, R: float, sigma_0: float, epsilon: float, delta: float) -> int:
-    """The paper's minimum sample size `2 R sqrt(2 p log(1.25/delta)) / (sigma_0 epsilon)`."""
-    return minimum_sample_size(classical_sigma(2.0 * R * math.sqrt(p), epsilon, delta), sigma_0)
 
 
 def lemma_sigma(p: int, n: int, epsilon: float, delta: float) -> float:

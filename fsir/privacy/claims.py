@@ -35,7 +35,39 @@ _KNOWN = {
 
 
 def statement(task: Task) -> Statement:
-    """Whether the release of this task is proven to meet the (epsilon, delta) that it claims."""
+    """Whether the release of this task is proven to meet the (epsilon, delta) that it claims.
+
+    Parameters
+    ----------
+    task
+        The task.
+
+    Returns
+    -------
+    Statement
+        `mechanism`, `proven` and the `reason`.
+
+    References
+    ----------
+    The proofs stand in docs/privacy.md, and so do the errata (E1 to E11) of the paper.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ... })
+    >>> fsir.statement(task).proven
+    True
+    >>> table = {**task.table(), "privacy": {"epsilon": 1, "mechanism": "none"}}
+    >>> fsir.statement(fsir.task_from_table(table)).reason
+    "no noise at all: the report is the data's own sums"
+    """
     return _KNOWN.get(task.privacy.mechanism) or _classical(task)
 
 

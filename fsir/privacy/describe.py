@@ -22,7 +22,34 @@ _COUNT = (
 
 
 def describe(task: Task) -> str:
-    """A page for the owner of a device: what leaves it, when, and how well it is protected."""
+    """A page for the owner of a device: what leaves it, when, and how well it is protected.
+
+    Parameters
+    ----------
+    task
+        The task that the owner is asked to take part in.
+
+    Returns
+    -------
+    str
+        Plain text of about fifteen lines.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ... })
+    >>> print("\\n".join(fsir.describe(task).splitlines()[4:7]))
+    What would leave the device:
+      1. final report: 9 noisy numbers (sums per slice, counts and second moments of all 2 features)
+      Each is sent once; a retry repeats the same bytes. It leaves when 100 records have been seen.
+    """
     return "\n".join(
         [
             f"Task {task.name!r}, epoch {task.epoch}, digest {task.digest.hex()[:16]}",

@@ -15,30 +15,50 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fsir.arrays import Integers, Matrix
-from fsir.errors import AccumulatorError, RecordError
-from fsir.privacy.codes import CODE_UNIT
+from fsir.errors import RecordError
 from fsir.privacy.plan import Stage
 from fsir.privacy.quantiser import Quantiser
-from fsir.privacy.records import RecordReader
+from fsir.privacy.sums import Sums
+from fsir.task.records import RecordReader
 from fsir.task.slicing import UNKNOWN
 from fsir.task.task import Task
 
-EXACT = 2.0**53
-
 
 class Moments:
-    """Running moments of one stage.
+    """Running moments of one stage on one device, before any noise.
 
-    >>> from fsir.contract import task_from_table
-    >>> from fsir.privacy.plan import first_stage
-    >>> task = task_from_table({
-    ...     "name": "example", "features": {"names": ["a", "b"]}, "response": {"classes": ["no", "yes"]},
-    ...     "clip": {"truncate": 2, "norm": 2.5}, "privacy": {"epsilon": 1}, "report": {"records": 3}})
-    >>> moments = Moments(task, first_stage(task))
+    Parameters
+    ----------
+    task
+        The task.
+    stage
+        The report that the moments are for: `first_stage(task)`, or after screening `final_stage`.
+
+    Attributes
+    ----------
+    n : int
+        Records learned.
+    refused : dict[str, int]
+        Records that could not be learned from, by reason.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 3},
+    ... })
+    >>> moments = fsir.Moments(task, fsir.first_stage(task))
     >>> moments.learn_one({"a": 1.0, "b": 0.5}, "yes")
     >>> moments.learn_many([[1.0, 0.0], [0.0, float("nan")]], ["no", "yes"])
-    >>> moments.n, dict(moments.refused)
+    >>> moments.n, moments.refused
     (2, {'not finite': 1})
+    >>> moments.counts()
+    array([1., 1.])
     """
 
     def __init__(self, task: Task, stage: Stage) -> None:
@@ -47,21 +67,17 @@ class Moments:
         self.refused: dict[str, int] = {}
         self._task = task
         self._slicing = task.slicing
-        self._reader = RecordReader(task, stage)
-        self._largest_entry = _largest_entry(stage, self.quantiser)
-        self._sums = np.zeros((stage.p, stage.slices))
-        self._counts = np.zeros(stage.slices)
-        self._second = np.zeros((stage.p, stage.p)) if stage.has_second else None
+        self._reader = RecordReader(task, stage.features)
+        self._sums = Sums(stage, self.quantiser)
         # Long enough for BLAS to be at its best, at most 2 MiB for all but the widest records.
         self._buffer = np.empty((min(1024, max(64, 2**18 // stage.p)), stage.p))
         self._buffered_slices = np.empty(len(self._buffer), np.int64)
         self._waiting = 0
-        self._added = 0
 
     @property
     def n(self) -> int:
         """Records learned, those still in the buffer included."""
-        return self._added + self._waiting
+        return self._sums.n + self._waiting
 
     # --- learning ---------------------------------------------------------------------------------
 
@@ -72,7 +88,9 @@ class Moments:
         except RecordError as error:
             self._refuse(error.reason)
             return
-        self._make_room(1)
+        if self._waiting == len(self._buffer):
+            self._flush()
+        self._check_room(1)
         self._buffer[self._waiting] = row
         self._buffered_slices[self._waiting] = h
         self._waiting += 1
@@ -145,16 +163,7 @@ class Moments:
             self.refused[reason] = self.refused.get(reason, 0) + count
 
     def _check_room(self, more: int) -> None:
-        if (self.n + more) * self._largest_entry >= EXACT:
-            raise AccumulatorError(
-                f"{self.n} records learned: {more} more could make a sum inexact; "
-                "report and start anew"
-            )
-
-    def _make_room(self, more: int) -> None:
-        if self._waiting + more > len(self._buffer):
-            self._flush()
-        self._check_room(more)
+        self._sums.check_room(self.n, more)
 
     def _flush(self) -> None:
         waiting = self._waiting
@@ -164,31 +173,24 @@ class Moments:
             self._add(K, self._buffered_slices[:waiting])
 
     def _add(self, K: Matrix, slices: Integers) -> None:
-        K = self.quantiser.clipped(K)
-        one_hot = np.zeros((len(K), self.stage.slices))
-        one_hot[np.arange(len(K)), slices] = 1.0
-        self._sums += K.T @ one_hot
-        self._counts += np.bincount(slices, minlength=self.stage.slices)
-        if self._second is not None:
-            self._second += K.T @ K
-        self._added += len(K)
+        self._sums.add(self.quantiser.clipped(K), slices)
 
     # --- what was learned -------------------------------------------------------------------------
 
     def sums(self) -> Matrix:
         """Slice sums, features x slices, in grid steps."""
         self._flush()
-        return self._sums
+        return self._sums.by_slice
 
     def counts(self) -> Matrix:
         """Records per slice."""
         self._flush()
-        return self._counts
+        return self._sums.counts
 
     def second(self) -> Matrix | None:
         """Second moment, in squared grid steps, where the stage has one."""
         self._flush()
-        return self._second
+        return self._sums.second
 
     def merge(self, other: Moments) -> None:
         """Add what another accumulator of the same stage has learned."""
@@ -197,39 +199,17 @@ class Moments:
         other._flush()
         self._check_room(other.n)
         self._flush()
-        self._sums += other._sums
-        self._counts += other._counts
-        if self._second is not None and other._second is not None:
-            self._second += other._second
-        self._added += other._added
+        self._sums.merge(other._sums)
         for reason, count in other.refused.items():
             self._refuse(reason, count)
 
     def state(self) -> dict[str, Any]:
         """Everything learned, as plain values and bytes."""
         self._flush()
-        arrays = [array.tobytes() for array in self._arrays()]
-        return {"n": self._added, "refused": dict(self.refused), "arrays": arrays}
+        return {"n": self.n, "refused": dict(self.refused), "arrays": self._sums.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Become what `state` was taken from."""
-        arrays = self._arrays()
-        if [len(raw) for raw in state["arrays"]] != [array.nbytes for array in arrays]:
-            raise ValueError("this state belongs to another stage: its arrays have other sizes")
-        for array, raw in zip(arrays, state["arrays"], strict=True):
-            array[...] = np.frombuffer(raw).reshape(array.shape)
-        self._added = int(state["n"])
+        self._sums.restore(int(state["n"]), state["arrays"])
         self._waiting = 0
         self.refused = dict(state["refused"])
-
-    def _arrays(self) -> list[Matrix]:
-        sums_and_counts = [self._sums, self._counts]
-        return sums_and_counts if self._second is None else [*sums_and_counts, self._second]
-
-
-def _largest_entry(stage: Stage, quantiser: Quantiser) -> float:
-    """The most that one record can add to a sum, in whole steps."""
-    largest = min(quantiser.reach, quantiser.norm)
-    if stage.has_second:
-        return max(1.0, largest * largest)
-    return max(1.0, largest * (CODE_UNIT if stage.code else 1))

@@ -88,7 +88,19 @@ class Noise(ABC):
 
 
 class SystemNoise(Noise):
-    """Noise from the operating system's cryptographic generator: the only one that an agent accepts."""
+    """Noise from the operating system's cryptographic generator.
+
+    It is the only one that an agent accepts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsir
+    >>> fsir.SystemNoise.cryptographic
+    True
+    >>> fsir.SystemNoise().perturb(np.zeros(3), sd=100.0, step=8).shape
+    (3,)
+    """
 
     cryptographic = True
 
@@ -97,7 +109,24 @@ class SystemNoise(Noise):
 
 
 class SeededNoise(Noise):
-    """Reproducible noise for simulations. Whoever knows the seed can subtract it, so it protects nobody."""
+    """Reproducible noise for simulations.
+
+    Whoever knows the seed can subtract it, so it protects nobody.
+
+    Parameters
+    ----------
+    seed
+        The same seed and labels give the same noise on every machine.
+    *labels
+        Tell sources of the same seed apart, such as the devices of a simulation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsir
+    >>> fsir.SeededNoise(1, "device 7").perturb(np.array([1000.0, 2000.0]), sd=80.0, step=8)
+    array([128, 252])
+    """
 
     def __init__(self, seed: int, *labels: str) -> None:
         self._seed = seed

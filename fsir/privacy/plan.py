@@ -122,7 +122,30 @@ def all_stages(task: Task) -> tuple[Stage, ...]:
 
 
 def first_stage(task: Task) -> Stage:
-    """The first report of a device: the screening one, or the only one."""
+    """The first report of a device: the screening one, or the only one.
+
+    Returns
+    -------
+    Stage
+        Its features, blocks, noise and cost, which follow from the task alone.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ... })
+    >>> stage = fsir.first_stage(task)
+    >>> stage.name, stage.sizes
+    ('final', (4, 2, 2, 1))
+    >>> round(stage.mu, 4), round(stage.sums.sd, 1)
+    (0.2367, 21.1)
+    """
     everything = tuple(range(task.p))
     if task.screening is None:
         return final_stage(task, everything)
@@ -131,7 +154,37 @@ def first_stage(task: Task) -> Stage:
 
 @lru_cache(maxsize=64)
 def final_stage(task: Task, features: tuple[int, ...]) -> Stage:
-    """The final report, on the given features (indices into the task's)."""
+    """The final report of a device, on the given features.
+
+    Parameters
+    ----------
+    task
+        The task.
+    features
+        Indices into the features of the task: the active set, in increasing order.
+
+    Returns
+    -------
+    Stage
+        Its features, blocks, noise and cost, which follow from the task and the active set.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ...     "screening": {"keep": 1, "limit": 1, "final_norm": 1.5},
+    ... })
+    >>> fsir.first_stage(task).name, fsir.first_stage(task).sizes
+    ('screening', (4, 2, 0, 0))
+    >>> fsir.final_stage(task, (1,)).sizes
+    (2, 2, 1, 0)
+    """
     return _stage(task, FINAL, features)
 
 

@@ -27,14 +27,65 @@ from fsir.privacy.plan import Block
 
 @dataclass(frozen=True)
 class Release:
-    """The published integers of one device at one stage, about `n` records."""
+    """The published integers of one device at one stage.
+
+    Attributes
+    ----------
+    n : int
+        Records that it is about.
+    blocks : tuple of arrays
+        Noisy slice sums, slice counts, diagonal and off-diagonal of the second moment; each number
+        is worth `worth` of the block of the same place in `Stage.blocks`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsir
+    >>> block = np.array([5, -3])
+    >>> fsir.Release(100, (block, block, block, block)).n
+    100
+    """
 
     n: int
     blocks: tuple[Integers, Integers, Integers, Integers]
 
 
 def release(moments: Moments, noise: Noise) -> Release:
-    """Perturb everything once. Who calls this twice for the same data pays twice."""
+    """Perturb everything once. Who calls this twice for the same data pays twice.
+
+    Parameters
+    ----------
+    moments
+        What one device has learned.
+    noise
+        `SystemNoise()` wherever it protects somebody; `SeededNoise` in simulations.
+
+    Returns
+    -------
+    Release
+        What may leave the device.
+
+    References
+    ----------
+    The proof that this is private stands in docs/privacy.md, theorem 1.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ... })
+    >>> moments = fsir.Moments(task, fsir.first_stage(task))
+    >>> moments.learn_many([[1.0, 0.5], [0.0, -0.5]] * 50, ["yes", "no"] * 50)
+    >>> released = fsir.release(moments, fsir.SeededNoise(1))
+    >>> released.n, [len(block) for block in released.blocks]
+    (100, [4, 2, 2, 1])
+    """
     stage = moments.stage
     exact = _exact(moments)
     by_vgm = stage.mechanism == "vgm"

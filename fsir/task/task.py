@@ -114,7 +114,27 @@ class Screening:
 
 @dataclass(frozen=True, kw_only=True)
 class Task:
-    """One federation. Get it from `fsir.contract`, which checks everything."""
+    """One federation: the public contract that every report is made under.
+
+    Get it from `load_task`, `task_from_table` or `decode_task`, which check everything. Each
+    section of the file is an attribute with the fields of the file; docs/task.md explains them.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ... })
+    >>> task.features.names, task.report.records, task.epoch
+    (('a', 'b'), 100, 1)
+    >>> task.digest == fsir.decode_task(task.encode()).digest
+    True
+    """
 
     name: str
     features: Features

@@ -82,7 +82,39 @@ class Classifier:
 class Subspace:
     """The estimate that devices use: a standardised record `x` becomes `basis^T x`.
 
-    `fsir.estimate.projection.Projector` does it.
+    `Projector` does it.
+
+    Attributes
+    ----------
+    features : tuple of str
+        The features that the directions combine.
+    basis : array, features x dimension
+        The directions, for records standardised by the centre and scale of the task.
+    singular_values : array
+        Of the whitened slice means; those above `noise_level` stand out of the noise.
+    expected_error : float
+        The expected `projection_loss` of the basis against the truth.
+    classifier : Classifier or None
+        Where the response is a class.
+    notes : tuple of str
+        What whoever uses the estimate should know about it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsir
+    >>> fsir.Subspace(
+    ...     task=bytes(32),
+    ...     version=1,
+    ...     features=("a", "b"),
+    ...     basis=np.array([[1.0], [0.0]]),
+    ...     singular_values=np.array([0.8, 0.1]),
+    ...     noise_level=0.2,
+    ...     expected_error=0.3,
+    ...     devices=12,
+    ...     records=1200,
+    ... ).dimension
+    1
     """
 
     task: bytes

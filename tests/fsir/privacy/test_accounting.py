@@ -174,10 +174,12 @@ def test_minimum_sample_size_is_the_smallest(s_M, sigma_0):
 
 
 def test_the_paper_asks_for_more_records_than_needed():
-    exact = accounting.minimum_sample_size(
-        2.0 * 3.0 * math.sqrt(10) / accounting.mu_of(1.0, 1e-6), 0.1
-    )
-    assert accounting.classical_sample_size(10, 3.0, 0.1, 1.0, 1e-6) > exact
+    """Its minimum sample size is `2 R sqrt(2 p log(1.25/delta)) / (sigma_0 epsilon)`."""
+    sensitivity = 2.0 * 3.0 * math.sqrt(10)  # 2 R sqrt(p)
+    classical = accounting.classical_sigma(sensitivity, 1.0, 1e-6)
+    exact = sensitivity / accounting.mu_of(1.0, 1e-6)
+    sizes = [accounting.minimum_sample_size(s_M, 0.1) for s_M in (classical, exact)]
+    assert sizes[0] > sizes[1]
 
 
 @pytest.mark.parametrize(("epsilon", "waste"), [(1.0, 1.43), (2.0, 1.29)])

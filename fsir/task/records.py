@@ -9,17 +9,16 @@ import numpy as np
 
 from fsir.arrays import Matrix
 from fsir.errors import RecordError, shown
-from fsir.privacy.plan import Stage
 from fsir.task.slicing import UNKNOWN
 from fsir.task.task import Task
 
 
 class RecordReader:
-    """Reads records of one stage; whatever cannot be learned from is a `RecordError`."""
+    """Reads records, of which these features count; a bad one is a `RecordError`."""
 
-    def __init__(self, task: Task, stage: Stage) -> None:
+    def __init__(self, task: Task, features: tuple[int, ...]) -> None:
         self._slicing = task.slicing
-        self._names = tuple(task.features.names[j] for j in stage.features)
+        self._names = tuple(task.features.names[j] for j in features)
         self._known = frozenset(task.features.names)
 
     def read(self, x: Mapping[str, Any], y: Any) -> tuple[Matrix, int]:
@@ -39,7 +38,7 @@ class RecordReader:
         return row, h
 
     def _row(self, x: Mapping[str, Any]) -> Matrix:
-        """The values of the stage's features; not of one dimension if they are no numbers."""
+        """The values of the features that count; not of one dimension if they are no numbers."""
         try:
             return np.array([x[name] for name in self._names], dtype=np.float64)
         except KeyError as missing:
