@@ -130,8 +130,8 @@ class Task:
     ...     "privacy": {"epsilon": 1},
     ...     "report": {"records": 100},
     ... })
-    >>> task.features.names, task.report.records, task.epoch
-    (('a', 'b'), 100, 1)
+    >>> isinstance(task, fsir.Task), task.features.names, task.report.records
+    (True, ('a', 'b'), 100)
     >>> task.digest == fsir.decode_task(task.encode()).digest
     True
     """

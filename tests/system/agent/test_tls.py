@@ -20,17 +20,23 @@ from tests.needs import find, need
 pytestmark = pytest.mark.broker
 
 
-def openssl(folder: Path, *arguments: str) -> None:
-    subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+def openssl(folder: Path, command: str) -> None:
+    """Run openssl; words are separated by spaces."""
+    subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True)
 
 
 def issue(folder: Path, name: str, common_name: str) -> None:
     """A key, and a certificate that the authority `ca` has signed."""
     (folder / f"{name}.ext").write_text("subjectAltName=IP:127.0.0.1\n")
-    openssl(folder, "req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr",
-            "-subj", f"/CN={common_name}")  # fmt: skip
-    openssl(folder, "x509", "-req", "-in", f"{name}.csr", "-CA", "ca.crt", "-CAkey", "ca.key", "-CAcreateserial",
-            "-days", "2", "-extfile", f"{name}.ext", "-out", f"{name}.crt")  # fmt: skip
+    openssl(
+        folder,
+        f"req -newkey rsa:2048 -nodes -keyout {name}.key -out {name}.csr -subj /CN={common_name}",
+    )
+    openssl(
+        folder,
+        f"x509 -req -in {name}.csr -CA ca.crt -CAkey ca.key -CAcreateserial "
+        f"-days 2 -extfile {name}.ext -out {name}.crt",
+    )
 
 
 def answers(port: int) -> bool:
@@ -40,13 +46,16 @@ def answers(port: int) -> bool:
 
 @pytest.fixture(scope="module")
 def secured(tmp_path_factory):
-    """A mosquitto that speaks TLS only, and lets in only those who show a certificate of its authority."""
+    """A mosquitto that speaks TLS only, and asks for a certificate of its authority."""
     need("mosquitto", "openssl")
     program = find("mosquitto")
     folder = tmp_path_factory.mktemp("tls")
     for authority in ("ca", "other"):
-        openssl(folder, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", f"/CN={authority}",
-                "-keyout", f"{authority}.key", "-out", f"{authority}.crt")  # fmt: skip
+        openssl(
+            folder,
+            f"req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN={authority} "
+            f"-keyout {authority}.key -out {authority}.crt",
+        )
     issue(folder, "server", "broker")
     issue(folder, "device", "pi-7")
     with socket.socket() as probe:
@@ -55,7 +64,8 @@ def secured(tmp_path_factory):
     (folder / "mosquitto.conf").write_text(
         f"listener {port} 127.0.0.1\ncafile {folder}/ca.crt\n"
         f"certfile {folder}/server.crt\nkeyfile {folder}/server.key\n"
-        f"require_certificate true\nuse_identity_as_username true\nuser {pwd.getpwuid(os.getuid()).pw_name}\n"
+        "require_certificate true\nuse_identity_as_username true\n"
+        f"user {pwd.getpwuid(os.getuid()).pw_name}\n"
     )
     process = subprocess.Popen(
         [program, "-c", str(folder / "mosquitto.conf")], stderr=subprocess.DEVNULL
@@ -73,10 +83,14 @@ def connection(secured, **login: str) -> tuple[Connection, list[bytes]]:
     folder, url = secured
     seen: list[bytes] = []
     broker = Broker.parse(url, **{name: str(folder / file) for name, file in login.items()})
-    take = seen.append
-    return Connection(
-        broker, "pi-7", ["t/#"], lambda m: take(bytes(m.payload)), delays=Delays(0.1, 0.1)
-    ), seen
+    link = Connection(
+        broker,
+        "pi-7",
+        ["t/#"],
+        lambda message: seen.append(bytes(message.payload)),
+        delays=Delays(0.1, 0.1),
+    )
+    return link, seen
 
 
 def step_until(link: Connection, condition, seconds: float) -> bool:
