@@ -15,8 +15,8 @@ from fsir.errors import TaskError
 from fsir.privacy import accounting
 from fsir.privacy.codes import CODE_UNIT, Code, response_code
 from fsir.privacy.noise import RESOLUTION
-from fsir.privacy.scales import Shape, scales_of, share_of
-from fsir.task.task import Screening, Task
+from fsir.privacy.scales import Scales, scales_of, shape_of, share_of
+from fsir.task.task import Task
 
 SCREENING = "screening"
 FINAL = "final"
@@ -190,52 +190,47 @@ def final_stage(task: Task, features: tuple[int, ...]) -> Stage:
 
 @lru_cache(maxsize=64)
 def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
-    p = len(features)
+    first_of_two = name == SCREENING
+    shape = shape_of(task, len(features), first_of_two=first_of_two)
+    share = share_of(task, first_of_two=first_of_two)
+    scales = scales_of(task, shape, share)
+    grid = 2.0 ** math.ceil(math.log2(task.clip.truncate) - _STEPS_TO_R - 1e-12)
     H = task.slicing.count
-    R = task.clip.truncate
-    grid = 2.0 ** math.ceil(math.log2(R) - _STEPS_TO_R - 1e-12)
-    second = name == FINAL
     code: Code = ()
-    if task.screening is not None and not second:
+    if task.screening is not None and first_of_two:
         code = response_code(task.screening.code, H)
-    columns = len(code[0]) if code else H
-    C = _norm(task, name, p)
-    share = share_of(task, first_of_two=not second)
-    scales = scales_of(task, Shape(p, C, second), share)
     return Stage(
         name=name,
         mechanism=task.privacy.mechanism,
         features=features,
         slices=H,
-        truncate=R,
-        norm=C,
+        truncate=task.clip.truncate,
+        norm=shape.norm,
         grid=grid,
         mu=scales.mu,
         epsilon=share.epsilon,
         delta=share.delta,
         code=code,
-        sums=_block("sums", p * columns, grid / CODE_UNIT if code else grid, scales.sums),
-        counts=_block("counts", 0 if code else H, 1.0, scales.counts),
-        diagonal=_block("diagonal", p if second else 0, grid * grid, scales.diagonal),
-        off_diagonal=_block(
-            "off_diagonal", p * (p - 1) // 2 if second else 0, grid * grid, scales.off_diagonal
-        ),
+        **_first_moments(shape.p, H, code, grid, scales),
+        **_second_moments(shape.p if shape.has_second else 0, grid, scales),
     )
 
 
-def _norm(task: Task, name: str, p: int) -> float:
-    C = task.clip.norm
-    if name == FINAL and task.screening is not None:
-        C = _final_norm(task.screening, p)
-    return min(C, task.clip.truncate * math.sqrt(p))
+def _first_moments(p: int, H: int, code: Code, grid: float, scales: Scales) -> dict[str, Block]:
+    columns = len(code[0]) if code else H
+    unit = grid / CODE_UNIT if code else grid
+    return {
+        "sums": _block("sums", p * columns, unit, scales.sums),
+        "counts": _block("counts", 0 if code else H, 1.0, scales.counts),
+    }
 
 
-def _final_norm(screening: Screening, p: int) -> float:
-    if screening.final_norm_factor is not None:
-        return screening.final_norm_factor * math.sqrt(p)
-    if screening.final_norm is not None:
-        return screening.final_norm
-    raise TaskError("screening.final_norm", None, "is missing; add it")
+def _second_moments(p: int, grid: float, scales: Scales) -> dict[str, Block]:
+    above = p * (p - 1) // 2
+    return {
+        "diagonal": _block("diagonal", p, grid * grid, scales.diagonal),
+        "off_diagonal": _block("off_diagonal", above, grid * grid, scales.off_diagonal),
+    }
 
 
 def _block(name: str, size: int, unit: float, sd: float) -> Block:

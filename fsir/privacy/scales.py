@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from fsir.errors import TaskError
 from fsir.privacy import accounting, paper
 from fsir.privacy.budget import total_mu
-from fsir.task.task import Task
+from fsir.task.task import Screening, Task
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,22 @@ class Shape:
     p: int
     norm: float
     has_second: bool
+
+
+def shape_of(task: Task, p: int, *, first_of_two: bool) -> Shape:
+    """The first of two reports on p features, or the last one, which may be the only one."""
+    C = task.clip.norm
+    if task.screening is not None and not first_of_two:
+        C = _final_norm(task.screening, p)
+    return Shape(p, min(C, task.clip.truncate * math.sqrt(p)), has_second=not first_of_two)
+
+
+def _final_norm(screening: Screening, p: int) -> float:
+    if screening.final_norm_factor is not None:
+        return screening.final_norm_factor * math.sqrt(p)
+    if screening.final_norm is not None:
+        return screening.final_norm
+    raise TaskError("screening.final_norm", None, "is missing; add it")
 
 
 def share_of(task: Task, *, first_of_two: bool) -> Share:

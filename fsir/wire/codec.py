@@ -76,17 +76,8 @@ def unpack_many(batch: Sequence[Packed], sizes: tuple[int, ...]) -> tuple[Intege
     if not sound or not count:
         # No memory for what a broken message announces.
         return np.zeros((len(batch), 0), np.int64), faults
-    starts, ends, counts = rice.unary_codes([batch[i].unary for i in sound])
-    whole = counts == count
-    if not whole.all():
-        for i, values in zip(sound, counts.tolist(), strict=True):
-            if values != count:
-                faults[i] = f"packed block: {values} values found where {count} are announced"
-        starts = starts[whole]
-        ends = ends[np.repeat(whole, counts)]
-        sound = [i for i in sound if i not in faults]
+    sound, starts, ends = _whole_codes(batch, sound, count, faults)
     rows = np.zeros((len(batch), count), np.int64)
-    ends = ends.reshape(len(sound), count)
     for group in _by_bits([batch[i].k for i in sound]):
         every = len(group) == len(sound)
         members = [sound[row] for row in group]
@@ -102,6 +93,25 @@ def unpack_many(batch: Sequence[Packed], sizes: tuple[int, ...]) -> tuple[Intege
             return values, faults
         rows[members] = values
     return rows, faults
+
+
+def _whole_codes(
+    batch: Sequence[Packed], sound: list[int], count: int, faults: dict[int, str]
+) -> tuple[list[int], Integers, Integers]:
+    """Those that have all of their values, where their codes start, and where each value ends.
+
+    What is wrong with the others is added to the faults.
+    """
+    starts, ends, counts = rice.unary_codes([batch[i].unary for i in sound])
+    whole = counts == count
+    if not whole.all():
+        for i, values in zip(sound, counts.tolist(), strict=True):
+            if values != count:
+                faults[i] = f"packed block: {values} values found where {count} are announced"
+        starts = starts[whole]
+        ends = ends[np.repeat(whole, counts)]
+        sound = [i for i in sound if i not in faults]
+    return sound, starts, ends.reshape(len(sound), count)
 
 
 def _fault(packed: Packed, sizes: tuple[int, ...], count: int) -> str | None:
