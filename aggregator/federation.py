@@ -46,7 +46,7 @@ class Layout:
             name=stage.name,
             stage=stage,
             votes=votes,
-            sizes=tuple(block.size for block in stage.blocks),
+            sizes=stage.sizes,
             plausibility=Plausibility(stage),
         )
 
@@ -71,19 +71,18 @@ class Federation:
         self.active: bytes | None = None  # the message, once it is pinned
         self.shown: dict[str, PublishedRow] = {}  # what this worker has published last, by kind
         self.fruitless = 0  # devices whose trimmed screening reports gave no active set
-        by_votes = task.screening is not None and task.screening.method == "votes"
-        self.layouts = {self.first: Layout.of(first_stage(task), by_votes)}
+        self.layouts = {self.first: Layout.of(first_stage(task), task.screens_by_votes)}
 
     def pin(self, active: bytes) -> None:
         """Take the active set that was published; from now on final reports have a layout."""
         message = decode(active, Active)
-        place = {name: j for j, name in enumerate(self.task.features.names)}
-        if message.task != self.digest or not place.keys() >= set(message.features):
+        features = self.task.features
+        if message.task != self.digest or features.unknown(message.features):
             raise TaskError(
                 "active set", message.features[:3], f"does not belong to task {self.name!r}"
             )
-        features = tuple(place[name] for name in message.features)
-        self.layouts[FINAL] = Layout.of(final_stage(self.task, features), False)
+        stage = final_stage(self.task, features.indices(message.features))
+        self.layouts[FINAL] = Layout.of(stage, False)
         self.active = active
 
     def values(self, raw: bytes) -> Integers:

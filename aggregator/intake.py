@@ -18,8 +18,9 @@ from fsir.errors import MessageError, VersionError
 from fsir.limits import DEVICE_NAME
 from fsir.privacy.plan import FINAL
 from fsir.wire import codec
-from fsir.wire.decode import SealedReport, decode_sealed, unpack
 from fsir.wire.messages import STAGES, STATUSES, report_id, topic
+from fsir.wire.sealed import SealedReport, decode_sealed
+from fsir.wire.unpack import unpack
 
 REFUSED = STATUSES[2]
 # Integers opened at a time: what stays in the processor's cache, and bounds our memory.

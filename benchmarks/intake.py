@@ -82,7 +82,9 @@ def reports(task: Task, count: int, seed: int) -> list[tuple[str, bytes]]:
             for values, block in zip(drawn, stage.blocks, strict=True)
         )
         device = f"device-{i:06d}"
-        raw = messages.encode(messages.Report(task.digest, device, stage.name, n, blocks))
+        raw = messages.encode(
+            messages.Report(task=task.digest, device=device, stage=stage.name, n=n, blocks=blocks)
+        )
         sent.append((messages.topic(task.name, "report", device), raw))
     return sent
 

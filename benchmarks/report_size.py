@@ -54,7 +54,7 @@ def run() -> dict[str, float]:
         }
     )
     stage = first_stage(task)
-    values = sum(block.size for block in stage.blocks)
+    values = sum(stage.sizes)
     packed = []
     messages = []
     for seed in range(REPORTS):
@@ -65,7 +65,10 @@ def run() -> dict[str, float]:
         blocks = release(moments, SeededNoise(seed)).blocks
         rice = codec.pack(blocks)
         packed.append(len(msgpack.packb([rice.centres, rice.k, rice.unary, rice.remainders])))
-        messages.append(len(encode(Report(task.digest, "device-0001", stage.name, 1000, blocks))))
+        report = Report(
+            task=task.digest, device="device-0001", stage=stage.name, n=1000, blocks=blocks
+        )
+        messages.append(len(encode(report)))
     floor = sum(block.size * entropy(block) for block in stage.blocks) / 8
     return {
         "values in a report": float(values),

@@ -6,7 +6,9 @@ import reprlib
 from typing import Any
 
 _QUOTE = reprlib.Repr()
-_QUOTE.maxlevel, _QUOTE.maxstring, _QUOTE.maxother = 2, 80, 80
+_QUOTE.maxlevel = 2
+_QUOTE.maxstring = 80
+_QUOTE.maxother = 80
 
 
 def shown(value: Any) -> str:
@@ -15,7 +17,17 @@ def shown(value: Any) -> str:
 
 
 class FsirError(Exception):
-    """Base of all errors that this project raises on purpose."""
+    """Base of all errors that this project raises on purpose.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> try:
+    ...     fsir.mu_of(epsilon=-1.0, delta=1e-6)
+    ... except fsir.FsirError as error:
+    ...     print(error)
+    epsilon = -1.0: must lie strictly between 0 and inf
+    """
 
 
 class TaskError(FsirError):
@@ -23,7 +35,9 @@ class TaskError(FsirError):
 
     def __init__(self, field: str, value: Any, remedy: str) -> None:
         super().__init__(f"{field} = {shown(value)}: {remedy}")
-        self.field, self.value, self.remedy = field, value, remedy
+        self.field = field
+        self.value = value
+        self.remedy = remedy
 
 
 class MessageError(FsirError):

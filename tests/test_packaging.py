@@ -23,14 +23,17 @@ ON_DEVICE = (
 )
 
 
-def loaded_after(statement: str) -> set[str]:
-    """Top-level modules that a fresh interpreter has loaded."""
-    loaded = "sorted({name.partition('.')[0] for name in sys.modules})"
-    code = f"import sys\n{statement}\nprint(*{loaded})"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
-    )
+def modules_after(statement: str) -> set[str]:
+    """Modules that a fresh interpreter has loaded."""
+    code = f"import sys\n{statement}\nprint(*sorted(sys.modules))"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     return set(done.stdout.split())
+
+
+def packages_after(statement: str) -> set[str]:
+    """Top-level modules that a fresh interpreter has loaded."""
+    return {name.partition(".")[0] for name in modules_after(statement)}
 
 
 @pytest.mark.parametrize(
@@ -41,9 +44,26 @@ def loaded_after(statement: str) -> set[str]:
     ],
 )
 def test_a_device_loads_nothing_heavy(statement):
-    loaded = loaded_after(statement)
+    loaded = packages_after(statement)
     assert {"numpy", "msgpack"} <= loaded
     assert not loaded & set(HEAVY)
+
+
+def test_a_device_needs_neither_scipy_nor_the_estimate_to_project():
+    loaded = modules_after("import fsir.estimate.projection")
+    assert not loaded & {"scipy", "fsir.estimate.subspace", "sklearn", "pandas"}
+
+
+def test_fsir_alone_loads_next_to_nothing():
+    loaded = packages_after("import fsir")
+    assert "fsir" in loaded
+    assert not loaded & {"numpy", "msgpack", *HEAVY}
+
+
+def test_a_name_of_fsir_loads_no_more_than_its_room():
+    loaded = modules_after("from fsir import mu_of")
+    assert "fsir.privacy.accounting" in loaded
+    assert not loaded & {"numpy", "msgpack", "fsir.contract", "fsir.estimate", "fsir.wire"}
 
 
 def test_a_device_installs_three_packages():
@@ -60,6 +80,9 @@ def test_every_package_says_that_it_is_typed(package):
 
 
 def test_versions_are_pinned_without_saying_where_they_come_from():
-    text = (ROOT / "constraints.txt").read_text()
-    lines = [line for line in text.splitlines() if not line.startswith("#")]
-    assert all(line.count("==") == 1 and "/" not in line and "@" not in line for line in lines)
+    lines = (ROOT / "constraints.txt").read_text().splitlines()
+    for line in lines:
+        if not line.startswith("#"):
+            assert line.count("==") == 1
+            assert "/" not in line
+            assert "@" not in line

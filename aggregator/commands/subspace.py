@@ -64,8 +64,7 @@ def _load(args: argparse.Namespace) -> tuple[Task, Subspace]:
 
 def _standardisation(task: Task, subspace: Subspace) -> tuple[list[float], list[float]]:
     """Centre and scale of the subspace's features: a record x enters as (x - centre) / scale."""
-    place = {name: j for j, name in enumerate(task.features.names)}
-    chosen = [place[name] for name in subspace.features]
+    chosen = task.features.indices(subspace.features)
     return [task.features.centre[j] for j in chosen], [task.features.scale[j] for j in chosen]
 
 

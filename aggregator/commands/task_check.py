@@ -86,7 +86,7 @@ def _stage(task: Task, stage: Stage, records: int) -> dict[str, Any]:
     return {
         "stage": stage.name,
         "features": stage.p,
-        "numbers": sum(block.size for block in stage.blocks),
+        "numbers": sum(stage.sizes),
         "bytes": _bytes(task, stage),
         "norm": stage.norm,
         "mu": stage.mu if math.isfinite(stage.mu) else None,

@@ -20,7 +20,8 @@ from fsir.estimate.trimming import trimmed_sum, trimmed_totals
 from fsir.privacy.plan import FINAL
 from fsir.task.task import TRIMMED
 from fsir.wire import codec
-from fsir.wire.decode import decode_sealed, unpack
+from fsir.wire.sealed import decode_sealed
+from fsir.wire.unpack import unpack
 
 MOST_BYTES = 256 * 2**20  # of gathered values
 _AT_ONCE = 2**15  # integers opened at a time

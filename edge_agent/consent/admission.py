@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from edge_agent.consent.budget import Cost
-from edge_agent.consent.policy import Policy, fresh, planned
+from edge_agent.consent.policy import Policy, planned
 from edge_agent.errors import SourceError, StateError
 from edge_agent.exchange.inbox import read_task
 from edge_agent.sources.base import Source
@@ -79,7 +79,7 @@ def _left(state: State, task: Task, feed: Feed, ledger: list[LedgerRow]) -> list
     )
     first = behind.ordinal + 1 if progress.first is None else progress.first
     costs = planned(task, feed.identity, first)
-    return costs[1:] if SCREENING in made and not fresh(task) else costs
+    return costs[1:] if SCREENING in made and not task.asks_for_fresh_records else costs
 
 
 def check_source(state: State, pin: Pin, made: Collection[str], feed: Feed) -> None:

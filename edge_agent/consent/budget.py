@@ -14,7 +14,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fsir.privacy import accounting
-from fsir.privacy.plan import Stage, sampling_charge
+from fsir.privacy.budget import sampling_charge
+from fsir.privacy.plan import Stage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +31,7 @@ class Cost:
 
 def numbers_in(stage: Stage) -> int:
     """How many noisy numbers a report of this stage is made from."""
-    return sum(block.size for block in stage.blocks)
+    return sum(stage.sizes)
 
 
 def total_epsilon(costs: Iterable[Cost], delta: float) -> float:

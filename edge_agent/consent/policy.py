@@ -160,18 +160,13 @@ def policy_of(path: str | None) -> Policy:
     return Policy() if path is None else Policy.load(path)
 
 
-def fresh(task: Task) -> bool:
-    """Whether the second report of a task is about other records than the first."""
-    return task.screening is not None and task.screening.records == "fresh"
-
-
 def planned(task: Task, source: str = "", first: int = 0) -> list[Cost]:
     """The releases that a task asks for, if its records start at ordinal `first` of a source."""
     costs = [
         Cost(mu=stage.mu, numbers=numbers_in(stage), source=source, first=first, last=inf)
         for stage in all_stages(task)
     ]
-    if fresh(task):  # disjoint records: the worst record is in one of the two
+    if task.asks_for_fresh_records:  # disjoint records: the worst record is in one of the two
         worst = max(cost.mu for cost in costs)
         numbers = sum(cost.numbers for cost in costs)
         return [Cost(mu=worst, numbers=numbers, source=source, first=first, last=inf)]

@@ -31,15 +31,14 @@ def read_active(raw: bytes, task: Task) -> tuple[str, ...]:
     _check_digest(active.task, task, "active set")
     if task.screening is None:
         raise MessageError("active set: the task does not screen")
-    index = {name: j for j, name in enumerate(task.features.names)}
-    if unknown := [name for name in active.features if name not in index]:
+    if unknown := task.features.unknown(active.features):
         raise MessageError(f"active set: {unknown[:3]} are not features of the task")
     if len(active.features) > task.screening.limit:
         raise MessageError(
             f"active set of {len(active.features)} features: the task allows {task.screening.limit}"
         )
-    order = [index[name] for name in active.features]
-    if order != sorted(order):
+    order = task.features.indices(active.features)
+    if list(order) != sorted(order):
         raise MessageError("active set: its features are not in the order of the task")
     return active.features
 

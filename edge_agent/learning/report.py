@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from edge_agent.consent.budget import numbers_in
@@ -23,12 +25,11 @@ def report_bytes(task: Task, device: str, moments: Moments, noise: Noise) -> byt
     """The report of one stage. Each call draws new noise: call it once, and keep the bytes."""
     stage = moments.stage
     released = release(moments, noise.for_stage(stage.name))
-    if stage.name == SCREENING and task.screening is not None and task.screening.method == "votes":
+    report = partial(Report, task=task.digest, device=device, stage=stage.name, n=released.n)
+    if stage.name == SCREENING and task.screening is not None and task.screens_by_votes:
         votes = private_votes(released, Totals(stage), task.screening.threshold)
-        return encode(
-            Report(task.digest, device, stage.name, released.n, votes=votes.astype(np.bool_))
-        )
-    return encode(Report(task.digest, device, stage.name, released.n, blocks=released.blocks))
+        return encode(report(votes=votes.astype(np.bool_)))
+    return encode(report(blocks=released.blocks))
 
 
 def ledger_row(

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from edge_agent.consent.policy import fresh
 from fsir.privacy.plan import minimum_size, report_size
 from fsir.task.task import Task
 
@@ -19,7 +18,7 @@ class ReportRule:
         self.size = report_size(task)
         self._minimum = minimum_size(task)
         self._deadline = task.report.deadline
-        self._fresh = fresh(task)
+        self._fresh = task.asks_for_fresh_records
         self._clock = clock
 
     def wants(self, n: int, second: bool) -> bool:

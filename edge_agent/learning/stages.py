@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from edge_agent.consent.policy import fresh
 from edge_agent.learning.draft import Draft
 from edge_agent.learning.kept import RowsLearner, moments_of
 from edge_agent.learning.learner import Learner, MomentsLearner
@@ -17,7 +16,7 @@ from fsir.task.task import Task
 
 def same_records(task: Task) -> bool:
     """Whether both reports of a task are about the same records."""
-    return task.screening is not None and not fresh(task)
+    return task.screening is not None and not task.asks_for_fresh_records
 
 
 def next_stage(task: Task, made: Collection[str], active: tuple[str, ...] | None) -> Stage | None:

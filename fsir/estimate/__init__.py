@@ -1,1 +1,1 @@
-"""What is made of the merged reports: the subspace, how sure it is, and its use on records. Pure."""
+"""What is made of merged reports: the subspace, how sure it is, and its use on records. Pure."""

@@ -1,8 +1,8 @@
 """The merged statistics of a federation, centred, and a covariance that can be inverted.
 
-Devices never centre (erratum E9): they release sums and counts, and centring happens here, after merging. The
-variance of the mechanism's noise is public and exact, so every step takes it into account. All functions work on
-leading axes of replications as well.
+Devices never centre (erratum E9): they release sums and counts, and centring happens here, after
+merging. The variance of the mechanism's noise is public and exact, so every step takes it into
+account. All functions work on leading axes of replications as well.
 """
 
 from __future__ import annotations
@@ -10,17 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Matrix
 from fsir.estimate.totals import Totals
 
-Matrix = NDArray[np.float64]
 _TINY = 1e-12  # features are publicly scaled: a smaller variance is that of a constant
 
 
 @dataclass(frozen=True)
 class Levels:
-    """Variances of the known noise on merged means per record: sums, counts, diagonal and off-diagonal.
+    """Variances of the known noise on merged means per record, block by block.
 
     It is that of the mechanism and, where reports have been trimmed, of trimming.
     """
@@ -31,7 +30,7 @@ class Levels:
     off_diagonal: float
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Merged:
     """Slice shares, mean, centred slice sums and covariance, per record."""
 
@@ -51,20 +50,21 @@ class Merged:
 
 def merged(totals: Totals) -> Merged:
     """Merge and centre: `mean = sum_h G_h/N`, `M = G/N - mean p^T`, `Sigma = T/N - mean mean^T`."""
-    N, blocks = totals.n, totals.stage.blocks
-    levels = Levels(*(totals.devices * block.variance / N**2 for block in blocks))
-    G, T = totals.sums() / N, totals.second() / N
-    return centred(
-        G, totals.counts() / N, T, N, trimmed(levels, T, G.shape[-1], N, totals.inflation)
-    )
+    N = totals.n
+    levels = Levels(*(totals.devices * block.variance / N**2 for block in totals.stage.blocks))
+    G = totals.sums() / N
+    T = totals.second() / N
+    levels = trimmed(levels, T, G.shape[-1], N, totals.inflation)
+    return centred(G, totals.counts() / N, T, N, levels)
 
 
 def trimmed(levels: Levels, T: Matrix, H: int, N: int, inflation: float) -> Levels:
-    """The known noise where trimming has raised every variance, that of sampling included, by a factor.
+    """The known noise where trimming has raised every variance, sampling included, by a factor.
 
-    What trimming adds is nearly independent from value to value, as the mechanism's noise is: to normal values of
-    correlation rho it adds a covariance of at most `(inflation - 1) rho^3` times their variance. The variance of
-    sampling is that of features with the same mean square and of slices of the same size.
+    What trimming adds is nearly independent from value to value, as the mechanism's noise is: to
+    normal values of correlation rho it adds a covariance of at most `(inflation - 1) rho^3` times
+    their variance. The variance of sampling is that of features with the same mean square and of
+    slices of the same size.
     """
     if inflation == 1.0:
         return levels
@@ -76,33 +76,34 @@ def trimmed(levels: Levels, T: Matrix, H: int, N: int, inflation: float) -> Leve
 
 def centred(G: Matrix, counts: Matrix, T: Matrix, N: int, levels: Levels) -> Merged:
     """Centre slice sums `G`, slice shares `counts` and second moment `T`, all per record."""
-    # The number of records is public: what noisy shares lack of 1 is noise, and the best guess spreads it evenly.
+    # The number of records is public: what noisy shares lack of 1 is noise, and the best guess
+    # spreads it evenly.
     shares = counts + (1.0 - counts.sum(-1, keepdims=True)) / counts.shape[-1]
     mean = G.sum(-1)
     M = G - mean[..., :, None] * shares[..., None, :]
     # The square of a noisy mean is too large by the variance of its noise.
-    square = mean[..., :, None] * mean[..., None, :] - G.shape[-1] * levels.sums * np.eye(
-        G.shape[-2]
-    )
-    return Merged(N, shares, mean, M, T - square, levels)
+    p, H = G.shape[-2:]
+    square = mean[..., :, None] * mean[..., None, :] - H * levels.sums * np.eye(p)
+    return Merged(N=N, shares=shares, mean=mean, M=M, Sigma=T - square, levels=levels)
 
 
 def stretch(m: Merged, power: float) -> Matrix:
-    """A power of the row covariance of the mechanism's noise on `M`, in units of the noise of the sums.
+    """A power of the row covariance of the mechanism's noise on `M`.
 
-    Noise of the counts enters `M` times the mean: in that one direction there is more noise than in the others.
+    It is in units of the noise of the sums. Noise of the counts enters `M` times the mean: in that
+    one direction there is more noise than in the others.
     """
     square = (m.mean**2).sum(-1)[..., None, None]
     ratio = m.levels.counts / m.levels.sums if m.levels.sums > 0.0 else 0.0
     along = ((1.0 + ratio * square) ** power - 1.0) / np.maximum(square, _TINY)
-    return np.asarray(
-        np.eye(m.mean.shape[-1]) + along * m.mean[..., :, None] * m.mean[..., None, :]
-    )
+    eye = np.eye(m.mean.shape[-1])
+    return np.asarray(eye + along * m.mean[..., :, None] * m.mean[..., None, :])
 
 
 def between(m: Merged) -> Matrix:
-    """The covariance of the slice means, `M D^-1 M^T` without what the noise of the mechanism adds to it."""
-    D, H = m.weights, m.M.shape[-1]
+    """The covariance of the slice means: `M D^-1 M^T` without what the mechanism's noise adds."""
+    D = m.weights
+    H = m.M.shape[-1]
     noise = m.levels.sums * (((1.0 - D) ** 2 + (H - 1) * D**2) / D).sum(-1)
     U, s, _ = np.linalg.svd(stretch(m, -0.5) @ m.M / np.sqrt(D)[..., None, :], full_matrices=False)
     root = stretch(m, 0.5) @ (U * np.sqrt(np.maximum(s**2 - noise[..., None], 0.0))[..., None, :])
@@ -112,10 +113,11 @@ def between(m: Merged) -> Matrix:
 def covariance(m: Merged) -> Matrix:
     """A positive definite covariance: shrunk as far as the known noise explains what it shrinks.
 
-    The covariance is `tau I + gamma B` plus the rest, `B` the covariance of the slice means; both numbers are fitted.
-    The more of the rest the known noise explains, the more of it goes (James and Stein); without noise all of it
-    stays. The identity is a sensible centre because features are publicly scaled; `B` is one because it is known
-    much better than the second moment: without it, strong responses would look like noise in a covariance.
+    The covariance is `tau I + gamma B` plus the rest, `B` the covariance of the slice means; both
+    numbers are fitted. The more of the rest the known noise explains, the more of it goes (James
+    and Stein); without noise all of it stays. The identity is a sensible centre because features
+    are publicly scaled; `B` is one because it is known much better than the second moment: without
+    it, strong responses would look like noise in a covariance.
     """
     B = between(m)
     B0 = B - _mean_eigenvalue(B) * np.eye(B.shape[-1])
@@ -130,22 +132,24 @@ def within(m: Merged) -> Matrix:
 
 
 def _repaired(m: Merged, S: Matrix) -> Matrix:
-    p, levels = S.shape[-1], m.levels
-    rest = S - _mean_eigenvalue(S) * np.eye(p)
-    noise = p * levels.diagonal + p * (p - 1) * levels.off_diagonal
-    # The noise of the mean enters through its square.
-    noise = noise + 2 * (p + 1) * m.M.shape[-1] * levels.sums * (m.mean**2).sum(-1)[..., None, None]
-    intensity = np.minimum(
-        noise / np.maximum((rest * rest).sum((-2, -1), keepdims=True), _TINY**2), 1.0
-    )
+    rest = S - _mean_eigenvalue(S) * np.eye(S.shape[-1])
+    size = np.maximum((rest * rest).sum((-2, -1), keepdims=True), _TINY**2)
+    intensity = np.minimum(_noise_size(m) / size, 1.0)
     values, vectors = np.linalg.eigh(S - intensity * rest)
     # An eigenvalue below the noise of a single entry says no more than that it is small.
-    lowest = np.maximum(
-        1e-10 * _mean_eigenvalue(m.Sigma)[..., 0], max(levels.off_diagonal**0.5, _TINY)
-    )
-    return np.asarray(
-        (vectors * np.maximum(values, lowest)[..., None, :]) @ vectors.swapaxes(-1, -2)
-    )
+    entry = max(m.levels.off_diagonal**0.5, _TINY)
+    lowest = np.maximum(1e-10 * _mean_eigenvalue(m.Sigma)[..., 0], entry)
+    repaired = (vectors * np.maximum(values, lowest)[..., None, :]) @ vectors.swapaxes(-1, -2)
+    return np.asarray(repaired)
+
+
+def _noise_size(m: Merged) -> Matrix:
+    """The expected sum of squares of the known noise in a covariance."""
+    p, H = m.M.shape[-2:]
+    noise = p * m.levels.diagonal + p * (p - 1) * m.levels.off_diagonal
+    # The noise of the mean enters through its square.
+    through_mean = 2 * (p + 1) * H * m.levels.sums * (m.mean**2).sum(-1)[..., None, None]
+    return np.asarray(noise + through_mean)
 
 
 def _mean_eigenvalue(S: Matrix) -> Matrix:

@@ -1,34 +1,72 @@
-"""What a device does with the published subspace: coordinates of its own records, and their class."""
+"""What a device does with the published subspace: coordinates of its records, and their class."""
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fsir.arrays import Matrix
 from fsir.errors import MessageError, RecordError
 from fsir.privacy.plan import final_stage
 from fsir.privacy.quantiser import Quantiser
 from fsir.task.task import Task
 from fsir.wire.messages import Subspace
 
-Matrix = NDArray[np.float64]
-
 
 class Projector:
-    """Projects raw records on the directions of a subspace, and classifies them if it carries a classifier."""
+    """Projects raw records on the directions of a subspace, and classifies them if it can.
+
+    Parameters
+    ----------
+    task
+        The task that the subspace belongs to: it says how records are standardised and clipped.
+    subspace
+        The estimate.
+
+    Raises
+    ------
+    MessageError
+        If the two do not belong together.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ... })
+    >>> import numpy as np
+    >>> subspace = fsir.Subspace(
+    ...     task=task.digest,
+    ...     version=1,
+    ...     features=("b",),
+    ...     basis=np.array([[2.0]]),
+    ...     singular_values=np.array([0.8]),
+    ...     noise_level=0.2,
+    ...     expected_error=0.3,
+    ...     devices=12,
+    ...     records=1200,
+    ... )
+    >>> fsir.Projector(task, subspace).project([[0.5], [-1.0]])
+    array([[ 1.],
+           [-2.]])
+    """
 
     def __init__(self, task: Task, subspace: Subspace) -> None:
         if subspace.task != task.digest:
             raise MessageError(
-                f"subspace: it belongs to another task than {task.name!r}; use the task it came from"
+                f"subspace: it belongs to another task than {task.name!r}; "
+                "use the task it came from"
             )
-        index = {name: j for j, name in enumerate(task.features.names)}
-        unknown = [name for name in subspace.features if name not in index]
-        if unknown:
+        if unknown := task.features.unknown(subspace.features):
             raise MessageError(
                 f"subspace: features {unknown[:3]} are not in the task {task.name!r}"
             )
-        chosen = tuple(index[name] for name in subspace.features)
+        chosen = task.features.indices(subspace.features)
         stage = final_stage(task, chosen)
         self._centre = np.array(task.features.centre)[list(chosen)]
         self._scale = np.array(task.features.scale)[list(chosen)]
@@ -42,27 +80,25 @@ class Projector:
 
     def classify(self, X: ArrayLike) -> tuple[list[str], Matrix]:
         """The most probable class of each row, and how probable it is."""
-        found = self._subspace.classifier
-        if found is None:
-            raise RecordError(
-                "no classifier",
-                "the subspace of a numeric response carries no classifier; use project",
-            )
-        # The classifier was learned from clipped records: a new one is clipped as well, or it would look extreme.
+        classifier = self._subspace.classifier
+        if classifier is None:
+            detail = "the subspace of a numeric response carries no classifier; use project"
+            raise RecordError("no classifier", detail)
+        # The classifier was learned from clipped records: a new one is clipped as well, or it would
+        # look extreme.
         clipped = self._quantiser.clipped(self._quantiser.truncated(self._rows(X))) * self._grid
-        scores = clipped @ self._subspace.basis @ found.weights.T + found.bias
+        scores = clipped @ self._subspace.basis @ classifier.weights.T + classifier.bias
         chances = np.exp(scores - scores.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
         best = chances.argmax(axis=1)
-        return [found.classes[h] for h in best], np.asarray(chances[np.arange(len(best)), best])
+        labels = [classifier.classes[h] for h in best]
+        return labels, np.asarray(chances[np.arange(len(best)), best])
 
     def _rows(self, X: ArrayLike) -> Matrix:
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(self._centre):
-            raise RecordError(
-                "wrong shape",
-                f"X has shape {rows.shape}; it must be (records, {len(self._centre)})",
-            )
+            detail = f"X has shape {rows.shape}; it must be (records, {len(self._centre)})"
+            raise RecordError("wrong shape", detail)
         if not np.isfinite(rows).all():
             raise RecordError("not finite", "X holds NaN or infinity; leave such records out")
         return rows

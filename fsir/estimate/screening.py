@@ -1,27 +1,30 @@
 """Screening: which few features the second report is about.
 
-The aggregator merges the noisy sums of all devices and selects, or counts their votes (`fsir.estimate.votes`): both are
-post-processing of what devices have released.
+The aggregator merges the noisy sums of all devices and selects, or counts their votes
+(`fsir.estimate.votes`): both are post-processing of what devices have released.
 """
 
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Integers, Matrix
 from fsir.estimate.totals import Totals
 from fsir.task.task import Screening
 
-Matrix = NDArray[np.float64]
+_FALSE_ALARMS = 0.1  # features that are expected to be significant where nothing matters, in all
 
 
-def majority(multiplicity: NDArray[np.int64], devices: int) -> tuple[int, ...]:
+def majority(multiplicity: Integers, devices: int) -> tuple[int, ...]:
     """Features whose multiplicity, over all devices and slices, exceeds half of the devices."""
     return tuple(int(j) for j in np.flatnonzero(multiplicity > devices / 2))
 
 
 def slice_matrix(totals: Totals) -> Matrix:
-    """Merged `M`: mean of the centred feature times the response code; centring happens here, never on the device."""
+    """Merged `M`: mean of the centred feature times the response code.
+
+    Centring happens here, never on the device.
+    """
     G = totals.sums() / totals.n
     if totals.stage.code:
         return G  # the codes average to 0 over the public slices
@@ -34,13 +37,9 @@ def select(screening: Screening, totals: Totals) -> tuple[int, ...]:
     M = slice_matrix(totals)
     strength = np.linalg.norm(M, axis=1)
     if screening.select == "per_slice":
-        chosen = {
-            int(j)
-            for h in range(M.shape[1])
-            for j in np.argsort(-np.abs(M[:, h]), kind="stable")[: screening.keep]
-        }
+        chosen = {j for column in M.T for j in _largest(np.abs(column), screening.keep)}
     elif screening.select == "overall":
-        chosen = {int(j) for j in np.argsort(-strength, kind="stable")[: screening.keep]}
+        chosen = _largest(strength, screening.keep)
     else:
         chosen = _significant(strength, totals)
     if len(chosen) > screening.limit:
@@ -48,15 +47,20 @@ def select(screening: Screening, totals: Totals) -> tuple[int, ...]:
     return tuple(sorted(chosen))
 
 
-def _significant(strength: NDArray[np.float64], totals: Totals) -> set[int]:
+def _largest(values: Matrix, keep: int) -> set[int]:
+    """Where the largest values are; of equal ones the first."""
+    return {int(j) for j in np.argsort(-values, kind="stable")[:keep]}
+
+
+def _significant(strength: Matrix, totals: Totals) -> set[int]:
     """Features that stand out of mechanism and sampling noise even after looking at all of them."""
     from scipy.stats import chi2  # only an aggregator comes here
 
-    stage, N = totals.stage, totals.n
-    # Standardised features have a variance of about 1, and codes or slice indicators a mean square of 1/columns.
+    stage = totals.stage
+    N = totals.n
+    # Standardised features have a variance of about 1, and codes or slice indicators a mean square
+    # of 1/columns.
     sampling = 1.0 / (N * stage.columns)
     variance = totals.inflation * (totals.devices * stage.sums.variance / N**2 + sampling)
-    return {
-        int(j)
-        for j in np.flatnonzero(stage.p * chi2.sf(strength**2 / variance, stage.columns) < 0.1)
-    }
+    by_chance = stage.p * chi2.sf(strength**2 / variance, stage.columns)
+    return {int(j) for j in np.flatnonzero(by_chance < _FALSE_ALARMS)}

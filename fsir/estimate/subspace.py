@@ -1,16 +1,18 @@
 """The aggregator's estimate: from merged noisy sums to the subspace that devices use.
 
-`fsir.estimate.covariance` centres and repairs, `fsir.estimate.directions` finds the directions, `fsir.estimate.dimension` counts them,
-`fsir.estimate.uncertainty` says how far off they may be, `fsir.estimate.classifier` turns them into a classifier. Nothing here touches
-data: all of it is post-processing of what devices have released.
+`fsir.estimate.covariance` centres and repairs, `fsir.estimate.directions` finds the directions,
+`fsir.estimate.dimension` counts them, `fsir.estimate.uncertainty` says how far off they may be,
+`fsir.estimate.classifier` turns them into a classifier. Nothing here touches data: all of it is
+post-processing of what devices have released.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from fsir.arrays import Matrix
 from fsir.estimate.classifier import classifier
-from fsir.estimate.covariance import Matrix, covariance, merged
+from fsir.estimate.covariance import covariance, merged
 from fsir.estimate.dimension import count_directions, noise_level
 from fsir.estimate.directions import directions, standardised, whitened
 from fsir.estimate.totals import Totals
@@ -21,10 +23,61 @@ from fsir.wire.messages import Subspace
 
 
 def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) -> Subspace:
-    """The subspace from the merged reports of the final stage: the same integers give the same bits."""
+    """The subspace from the merged reports of the final stage: the same integers, the same bits.
+
+    Parameters
+    ----------
+    task
+        The task.
+    totals
+        The sum of all releases of its final stage.
+    version
+        Counts the estimates of a federation.
+    refused
+        Reports that were refused, for the record.
+
+    Returns
+    -------
+    Subspace
+        The directions, and how far off they are expected to be.
+
+    Raises
+    ------
+    ValueError
+        If nothing has been reported yet.
+
+    References
+    ----------
+    Li, K.-C. (1991). Sliced inverse regression for dimension reduction. Journal of the American
+    Statistical Association 86. What is different here stands in docs/estimate.md.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 4, "norm": 4},
+    ...     "privacy": {"epsilon": 8},
+    ...     "report": {"records": 5000},
+    ... })
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(5000, 2))
+    >>> moments = fsir.Moments(task, fsir.first_stage(task))
+    >>> moments.learn_many(X, np.where(X[:, 1] + 0.3 * rng.normal(size=5000) > 0, "yes", "no"))
+    >>> totals = fsir.Totals(moments.stage)
+    >>> totals.add(fsir.release(moments, fsir.SeededNoise(1)))
+    >>> subspace = fsir.estimate_subspace(task, totals)
+    >>> subspace.basis.round(1) + 0.0  # the second feature alone
+    array([[0.],
+           [1.]])
+    """
     if totals.devices < 1 or totals.n < 1:
         raise ValueError(
-            f"{totals.devices} reports about {totals.n} records: there is nothing to estimate from yet"
+            f"{totals.devices} reports about {totals.n} records: "
+            "there is nothing to estimate from yet"
         )
     m = merged(totals)
     p, H = m.M.shape
@@ -34,14 +87,21 @@ def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) 
     seen = count_directions(values, p, H - 1, m.N)
     d = min(task.dimension or max(seen, 1), len(values))
     basis = standardised(m, Sigma, directions(m, white, d))
-    names = tuple(task.features.names[j] for j in totals.stage.features)
     classes = task.response.classes
     return Subspace(
-        task=task.digest, version=version, features=names, basis=basis, singular_values=values,
-        noise_level=noise_level(p, H - 1, m.N), expected_error=expected_loss(m, Sigma, white, d),
-        devices=totals.devices, records=totals.n, refused=refused,
-        classifier=classifier(classes, m, basis) if classes else None, notes=_notes(task, totals.devices, seen, d),
-    )  # fmt: skip
+        task=task.digest,
+        version=version,
+        features=tuple(task.features.names[j] for j in totals.stage.features),
+        basis=basis,
+        singular_values=values,
+        noise_level=noise_level(p, H - 1, m.N),
+        expected_error=expected_loss(m, Sigma, white, d),
+        devices=totals.devices,
+        records=totals.n,
+        refused=refused,
+        classifier=classifier(classes, m, basis) if classes else None,
+        notes=_notes(task, totals.devices, seen, d),
+    )
 
 
 def _notes(task: Task, devices: int, seen: int, d: int) -> tuple[str, ...]:
@@ -52,7 +112,8 @@ def _notes(task: Task, devices: int, seen: int, d: int) -> tuple[str, ...]:
         )
     if seen == 0:
         notes.append(
-            "not even the first direction stands out of the noise: more devices or records are needed"
+            "not even the first direction stands out of the noise: "
+            "more devices or records are needed"
         )
     elif seen < d:
         notes.append(f"only {seen} of {d} directions stand out of the noise")
@@ -60,18 +121,66 @@ def _notes(task: Task, devices: int, seen: int, d: int) -> tuple[str, ...]:
 
 
 def projection_loss(A: Matrix, B: Matrix) -> float:
-    """`||P_A - P_B||_F` of the spanned spaces: 0 if they are the same, sqrt(2 d) if they are orthogonal."""
-    P, Q = (np.linalg.qr(np.asarray(basis, dtype=np.float64))[0] for basis in (A, B))
+    """`||P_A - P_B||_F` of the spanned spaces: 0 if they are the same, sqrt(2 d) if orthogonal.
+
+    Parameters
+    ----------
+    A, B
+        Bases of two spaces, as columns.
+
+    Returns
+    -------
+    float
+        The Frobenius norm of the difference of the projections on them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsir
+    >>> x, y, z = np.eye(3)[:, :, None]
+    >>> round(fsir.projection_loss(x, y), 4), round(fsir.projection_loss(x, -2 * x), 4)
+    (1.4142, 0.0)
+    """
+    P = _orthonormal(A)
+    Q = _orthonormal(B)
     return float(np.linalg.norm(P @ P.T - Q @ Q.T))
 
 
 def angles(A: Matrix, B: Matrix) -> Matrix:
-    """The principal angles between two spanned spaces, in degrees, the smallest first."""
-    P, Q = (np.linalg.qr(np.asarray(basis, dtype=np.float64))[0] for basis in (A, B))
+    """The principal angles between two spanned spaces, in degrees, the smallest first.
+
+    Parameters
+    ----------
+    A, B
+        Bases of two spaces, as columns; they may have different dimensions.
+
+    Returns
+    -------
+    array
+        As many angles as the smaller space has dimensions.
+
+    References
+    ----------
+    Bjorck, A. and Golub, G. H. (1973). Numerical methods for computing angles between linear
+    subspaces. Mathematics of Computation 27.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsir
+    >>> x, y, z = np.eye(3)[:, :, None]
+    >>> fsir.angles(np.hstack([x, y]), np.hstack([x, y + z])).round(1)
+    array([ 0., 45.])
+    """
+    P = _orthonormal(A)
+    Q = _orthonormal(B)
     if P.shape[1] < Q.shape[1]:
         P, Q = Q, P
     cosines = np.linalg.svd(P.T @ Q, compute_uv=False)
-    sines = np.linalg.svd(Q - P @ (P.T @ Q), compute_uv=False)[
-        ::-1
-    ]  # exact where the cosine is flat
-    return np.degrees(np.arctan2(sines, cosines))
+    # Sines are exact where the cosine is flat.
+    sines = np.linalg.svd(Q - P @ (P.T @ Q), compute_uv=False)[::-1]
+    return np.asarray(np.degrees(np.arctan2(sines, cosines)))
+
+
+def _orthonormal(basis: Matrix) -> Matrix:
+    return np.asarray(np.linalg.qr(np.asarray(basis, dtype=np.float64))[0])

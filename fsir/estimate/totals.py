@@ -3,22 +3,57 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsir.arrays import Matrix
-from fsir.privacy.plan import CODE_UNIT, Stage
+from fsir.privacy.codes import CODE_UNIT
+from fsir.privacy.plan import Stage
 from fsir.privacy.release import Release
 
 
 class Totals:
-    """The exact sum of releases of one stage: the same bits in any order, and any of them can be taken out again."""
+    """The exact sum of releases of one stage.
+
+    It is the same bits in any order, and any of them can be taken out again.
+
+    Parameters
+    ----------
+    stage
+        The stage that all releases are of.
+
+    Attributes
+    ----------
+    n : int
+        Records in all.
+    devices : int
+        Releases in all.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ... })
+    >>> moments = fsir.Moments(task, fsir.first_stage(task))
+    >>> moments.learn_many([[1.0, 0.5], [0.0, -0.5]] * 50, ["yes", "no"] * 50)
+    >>> totals = fsir.Totals(moments.stage)
+    >>> for device in range(3):  # who happen to have the same records
+    ...     totals.add(fsir.release(moments, fsir.SeededNoise(device)))
+    >>> totals.devices, totals.n, totals.second().shape
+    (3, 300, (2, 2))
+    """
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
         self.n = 0
         self.devices = 0
-        # Where outer reports have been cut off (`fsir.estimate.trimming`): what one integer left stands for, and by what
-        # factor the variance of a value is larger than that of the exact sum.
+        # Where outer reports have been cut off (`fsir.estimate.trimming`): what one integer left
+        # stands for, and by what factor the variance of a value is larger than that of the exact
+        # sum.
         self.scale = 1.0
         self.inflation = 1.0
         self.blocks = tuple(np.zeros(block.size, np.int64) for block in stage.blocks)
@@ -26,9 +61,8 @@ class Totals:
     def add(self, release: Release, times: int = 1) -> None:
         """Add a release, or with `times = -1` take it out."""
         sizes = [block.shape for block in release.blocks]
-        if sizes != [
-            total.shape for total in self.blocks
-        ]:  # before anything is added: numpy would stretch a block of 1
+        # Before anything is added: numpy would stretch a block of 1.
+        if sizes != [total.shape for total in self.blocks]:
             raise ValueError(f"a release with blocks {sizes} does not belong to this stage")
         for total, block in zip(self.blocks, release.blocks, strict=True):
             total += times * block
@@ -40,10 +74,10 @@ class Totals:
 
     def sums(self) -> Matrix:
         """Noisy slice sums, features x columns, in the standardised units of the task."""
-        # A code of length 1 is CODE_UNIT integers long: `unit` of the block has accounted for that already.
+        # A code of length 1 is CODE_UNIT integers long, which `unit` of the block accounts for.
         return self._block(0).reshape(self.stage.p, self.stage.columns)
 
-    def counts(self) -> NDArray[np.float64]:
+    def counts(self) -> Matrix:
         """Noisy records per slice."""
         return self._block(1)
 

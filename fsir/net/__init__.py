@@ -1,1 +1,1 @@
-"""What both programs need of network and machine: the only room of `fsir` with sockets and files."""
+"""What programs need of network and machine: the only room of `fsir` with sockets and files."""

@@ -8,11 +8,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Delays:
-    """The delay after the k-th attempt is about `first * 2^k` seconds, at most `longest`, times 0.5 to 1.5."""
+    """Delays in seconds: after the k-th attempt about `first * 2^k`, at most `longest`.
+
+    Each is multiplied by a random number from 0.5 to 1.5.
+    """
 
     first: float = 5.0
     longest: float = 600.0
 
-    def after(self, attempt: int, chance: random.Random) -> float:
+    def after(self, attempt: int, rng: random.Random) -> float:
         """Seconds to wait after attempt 0, 1, 2, ..."""
-        return min(self.longest, self.first * 2.0 ** min(attempt, 40)) * chance.uniform(0.5, 1.5)
+        return min(self.longest, self.first * 2.0 ** min(attempt, 40)) * rng.uniform(0.5, 1.5)

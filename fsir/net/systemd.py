@@ -1,4 +1,7 @@
-"""Tells the service manager that a daemon is ready, so that whoever has started it may use what it has opened."""
+"""Tells the service manager that a daemon is ready.
+
+Whoever has started it may then use what it has opened.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,10 @@ import socket
 
 
 def ready() -> None:
-    """Send systemd's READY=1 (a unit with `Type=notify` waits for it); without a service manager do nothing."""
+    """Send systemd's READY=1, for which a unit with `Type=notify` waits.
+
+    Without a service manager do nothing.
+    """
     address = os.environ.pop("NOTIFY_SOCKET", "")  # once, and not for the children of this process
     if not address:
         return

@@ -12,26 +12,43 @@ if TYPE_CHECKING:
 _OURS = "the broker does not accept our certificate: it"
 # What the broker tells us about our certificate, by the end of OpenSSL's name for it.
 _ALERTS = {
-    "CERTIFICATE_REVOKED": f"{_OURS} was revoked. Ask whoever runs the broker why, and for another one (--cert, --key)",
-    "CERTIFICATE_EXPIRED": f"{_OURS} has expired, or the broker's list of revoked ones has. Renew what is too old, and "
-    "check the clock of the broker",
-    "UNKNOWN_CA": f"{_OURS} is not from an authority that the broker knows. Give the certificate that was made for "
-    "this broker (--cert, --key)",
-    "UNSUPPORTED_CERTIFICATE": f"{_OURS} was not made for clients. Give the one that was (--cert, --key)",
-    "BAD_CERTIFICATE": f"{_OURS} is damaged, or not valid yet. Check --cert, and the clock of the broker",
+    "CERTIFICATE_REVOKED": (
+        f"{_OURS} was revoked. Ask whoever runs the broker why, and for another one (--cert, --key)"
+    ),
+    "CERTIFICATE_EXPIRED": (
+        f"{_OURS} has expired, or the broker's list of revoked ones has. "
+        "Renew what is too old, and check the clock of the broker"
+    ),
+    "UNKNOWN_CA": (
+        f"{_OURS} is not from an authority that the broker knows. "
+        "Give the certificate that was made for this broker (--cert, --key)"
+    ),
+    "UNSUPPORTED_CERTIFICATE": (
+        f"{_OURS} was not made for clients. Give the one that was (--cert, --key)"
+    ),
+    "BAD_CERTIFICATE": (
+        f"{_OURS} is damaged, or not valid yet. Check --cert, and the clock of the broker"
+    ),
     "CERTIFICATE_UNKNOWN": f"{_OURS} is of no use there. Check --cert",
-    "CERTIFICATE_REQUIRED": "the broker lets nobody in without a certificate; give one with --cert and --key",
-    "HANDSHAKE_FAILURE": "the broker and we cannot agree; it may ask for a certificate (--cert and --key)",
-    "PROTOCOL_VERSION": "the broker speaks other versions of TLS than we do; update the older of the two",
+    "CERTIFICATE_REQUIRED": (
+        "the broker lets nobody in without a certificate; give one with --cert and --key"
+    ),
+    "HANDSHAKE_FAILURE": (
+        "the broker and we cannot agree; it may ask for a certificate (--cert and --key)"
+    ),
+    "PROTOCOL_VERSION": (
+        "the broker speaks other versions of TLS than we do; update the older of the two"
+    ),
 }
 
 
 class TellingSocket(ssl.SSLSocket):
     """A socket that remembers why it failed.
 
-    With TLS 1.3 the broker looks at our certificate after we have finished our part of the handshake: what it thinks of
-    it comes with the first read, inside of the client library, which keeps it to itself. If it has hung up by the time
-    of our first write, its words still wait to be read.
+    With TLS 1.3 the broker looks at our certificate after we have finished our part of the
+    handshake: what it thinks of it comes with the first read, inside of the client library, which
+    keeps it to itself. If it has hung up by the time of our first write, its words still wait to be
+    read.
     """
 
     trouble: ssl.SSLError | None = None
@@ -62,10 +79,10 @@ def explain(error: Exception) -> str:
     """What to tell the owner of this machine."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return (
-            f"we do not accept the broker's certificate: {error.verify_message}. Check --ca (the authority of the "
-            "broker), the host in --broker, and the clock of this machine"
+            f"we do not accept the broker's certificate: {error.verify_message}. "
+            "Check --ca (the authority of the broker), the host in --broker, "
+            "and the clock of this machine"
         )
     reason = getattr(error, "reason", None) or ""
-    return next(
-        (words for end, words in _ALERTS.items() if reason.endswith(f"ALERT_{end}")), str(error)
-    )
+    known = (words for end, words in _ALERTS.items() if reason.endswith(f"ALERT_{end}"))
+    return next(known, str(error))

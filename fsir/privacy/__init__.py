@@ -1,1 +1,1 @@
-"""What bounds and hides a record: clip, exact sums, noise, release, and what all of it costs. Pure."""
+"""What bounds and hides a record: clip, exact sums, noise, release, and what it costs. Pure."""

@@ -1,9 +1,10 @@
 """Exact privacy accounting of Gaussian releases.
 
-One number says what a Gaussian release costs: `mu`, the largest distance that one unit of data can move its mean,
-counted in standard deviations of the noise. Releases compose by adding `mu^2`, and `mu` converts exactly to
-(epsilon, delta) and back (Balle and Wang 2018, theorem 8; Dong, Roth and Su 2022, corollary 2.13). The proofs are in
-docs/privacy.md. The paper's own formulas stand at the end, for comparison only.
+One number says what a Gaussian release costs: `mu`, the largest distance that one unit of data can
+move its mean, counted in standard deviations of the noise. Releases compose by adding `mu^2`, and
+`mu` converts exactly to (epsilon, delta) and back (Balle and Wang 2018, theorem 8; Dong, Roth and
+Su 2022, corollary 2.13). The proofs are in docs/privacy.md. The paper's own formulas stand at the
+end, for comparison only.
 """
 
 from __future__ import annotations
@@ -35,14 +36,40 @@ def _log_upper_tail(z: float) -> float:
 def delta_of(mu: float, epsilon: float) -> float:
     """The smallest delta at which a release of cost `mu` is (epsilon, delta)-private.
 
-    >>> round(delta_of(1 / 4.2247, 1.0) * 1e6, 3)
+    Parameters
+    ----------
+    mu
+        The cost: how far one unit of data can move the mean, in standard deviations of the noise.
+    epsilon
+        Any finite number.
+
+    Returns
+    -------
+    float
+        Exact to about 1e-8, relative.
+
+    Raises
+    ------
+    AccountingError
+        For a cost below 0, or what is no number.
+
+    References
+    ----------
+    Balle, B. and Wang, Y.-X. (2018). Improving the Gaussian mechanism for differential privacy.
+    ICML. Theorem 8.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> round(fsir.delta_of(1 / 4.2247, 1.0) * 1e6, 3)
     1.0
     """
     if mu == 0.0:
         return 0.0
     _require("mu", mu, 0.0, math.inf)
     _require("epsilon", epsilon, -math.inf, math.inf)
-    # delta = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu); the second term in logarithms, e^eps may overflow.
+    # delta = Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu); the second term in logarithms, because
+    # e^eps may overflow.
     scaled = math.exp(epsilon + _log_upper_tail(epsilon / mu + mu / 2))
     return max(0.0, _upper_tail(epsilon / mu - mu / 2) - scaled)
 
@@ -50,12 +77,38 @@ def delta_of(mu: float, epsilon: float) -> float:
 def mu_of(epsilon: float, delta: float) -> float:
     """The largest cost `mu` that (epsilon, delta) pays for.
 
-    >>> round(1 / mu_of(1.0, 1e-6), 4)
+    Parameters
+    ----------
+    epsilon
+        Above 0.
+    delta
+        Between 0 and 1.
+
+    Returns
+    -------
+    float
+        The cost, rounded to the side on which the promise holds.
+
+    Raises
+    ------
+    AccountingError
+        For a budget outside of these ranges.
+
+    References
+    ----------
+    Dong, J., Roth, A. and Su, W. J. (2022). Gaussian differential privacy. Journal of the Royal
+    Statistical Society B 84. Corollary 2.13.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> round(1 / fsir.mu_of(1.0, 1e-6), 4)  # noise for a sensitivity of 1
     4.2247
     """
     _require("epsilon", epsilon, 0.0, math.inf)
     _require("delta", delta, 0.0, 1.0)
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     while delta_of(high, epsilon) < delta:
         low, high = high, 2.0 * high
     while (middle := 0.5 * (low + high)) not in (low, high):
@@ -64,13 +117,38 @@ def mu_of(epsilon: float, delta: float) -> float:
 
 
 def epsilon_of(mu: float, delta: float) -> float:
-    """The smallest epsilon (at least 0) at which a release of cost `mu` is (epsilon, delta)-private."""
+    """The smallest epsilon at which a release of cost `mu` is (epsilon, delta)-private.
+
+    Parameters
+    ----------
+    mu
+        The cost; infinite for a release without noise.
+    delta
+        Between 0 and 1.
+
+    Returns
+    -------
+    float
+        At least 0, rounded to the side on which the promise holds.
+
+    Raises
+    ------
+    AccountingError
+        For a cost or a delta outside of these ranges.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> round(fsir.epsilon_of(fsir.mu_of(1.0, 1e-6), 1e-6), 6)
+    1.0
+    """
     _require("delta", delta, 0.0, 1.0)
     if mu == math.inf:
         return math.inf
     if delta_of(mu, 0.0) <= delta:
         return 0.0
-    low, high = 0.0, 1.0
+    low = 0.0
+    high = 1.0
     while delta_of(mu, high) > delta:
         low, high = high, 2.0 * high
     while (middle := 0.5 * (low + high)) not in (low, high):
@@ -79,7 +157,7 @@ def epsilon_of(mu: float, delta: float) -> float:
 
 
 def compose(*mus: float) -> float:
-    """The cost of several releases about the same data, also when one is chosen after seeing another."""
+    """The cost of several releases about the same data, each maybe chosen after seeing others."""
     if any(not mu >= 0.0 for mu in mus):
         raise AccountingError(f"mu = {mus!r}: every cost must be at least 0")
     return math.hypot(*mus)
@@ -88,10 +166,11 @@ def compose(*mus: float) -> float:
 def joint_mu(C: float, c: float, s_M: float, s_S: float) -> float:
     """The exact cost of releasing slice sums, slice counts and the second moment together.
 
-    A record `x` with `|x| <= C` in slice `h` enters as `(x; c) e_h^T` with noise sd `s_M` per entry and as `x x^T` with
-    noise sd `s_S` in the isometric (square root of 2 weighted) upper triangle; neighbours replace one record. The first
-    branch is the worst replacement within a slice, the second one the worst across slices (docs/privacy.md, theorem 1).
-    `s_S = inf` means that no second moment is released.
+    A record `x` with `|x| <= C` in slice `h` enters as `(x; c) e_h^T` with noise sd `s_M` per entry
+    and as `x x^T` with noise sd `s_S` in the isometric (square root of 2 weighted) upper triangle;
+    neighbours replace one record. The first branch is the worst replacement within a slice, the
+    second one the worst across slices (docs/privacy.md, theorem 1). `s_S = inf` means that no
+    second moment is released.
     """
     for name, value in (("C", C), ("s_M", s_M)):
         _require(name, value, 0.0, math.inf)
@@ -105,7 +184,10 @@ def joint_mu(C: float, c: float, s_M: float, s_S: float) -> float:
 
 
 def free_scales(C: float, mu: float) -> tuple[float, float, float]:
-    """`(s_M, s_S, c)` that release counts and second moment at the cost of the slice sums alone: `mu = 2C/s_M`."""
+    """`(s_M, s_S, c)` that release counts and second moment at the cost of the slice sums alone.
+
+    That cost is `mu = 2C/s_M`.
+    """
     _require("C", C, 0.0, math.inf)
     _require("mu", mu, 0.0, math.inf)
     s_M = 2.0 * C / mu
@@ -113,26 +195,24 @@ def free_scales(C: float, mu: float) -> tuple[float, float, float]:
 
 
 def minimum_sample_size(s_M: float, sigma_0: float) -> int:
-    """The smallest n at which the noise of a slice mean, `s_M / n`, is at most the tolerated `sigma_0`."""
+    """The smallest n at which the noise of a slice mean, `s_M / n`, is at most `sigma_0`."""
     _require("s_M", s_M, 0.0, math.inf)
     _require("sigma_0", sigma_0, 0.0, math.inf)
     return max(1, math.ceil(s_M / sigma_0 - 1e-9))
 
 
-# --- The formulas of the paper, for comparison. ---------------------------------------------------------------------
+# --- The formulas of the paper, for comparison. ---------------------------------------------------
 
 
 def classical_sigma(sensitivity: float, epsilon: float, delta: float) -> float:
-    """Noise of the classical Gaussian mechanism: proven below epsilon 1, wasteful there, too small from about 7.6."""
+    """Noise of the classical Gaussian mechanism.
+
+    Proven below epsilon 1, wasteful there, too small from about 7.6.
+    """
     _require("sensitivity", sensitivity, 0.0, math.inf)
     _require("epsilon", epsilon, 0.0, math.inf)
     _require("delta", delta, 0.0, 1.0)
     return sensitivity * math.sqrt(2.0 * math.log(1.25 / delta)) / epsilon
-
-
-def classical_sample_size(p: int, R: float, sigma_0: float, epsilon: float, delta: float) -> int:
-    """The paper's minimum sample size `2 R sqrt(2 p log(1.25/delta)) / (sigma_0 epsilon)`."""
-    return minimum_sample_size(classical_sigma(2.0 * R * math.sqrt(p), epsilon, delta), sigma_0)
 
 
 def lemma_sigma(p: int, n: int, epsilon: float, delta: float) -> float:

@@ -10,32 +10,73 @@ from fsir.privacy.plan import FINAL, Stage, all_stages, minimum_size, report_siz
 from fsir.task.task import TRIMMED, Task
 
 _TRIMMING = (
-    "In every number the lowest and the highest quarter of all reports do not count, which bounds what a lying device\n"
-    "  can do. That happens after the reports have arrived: it changes nothing about what this device gives away."
+    "In every number the lowest and the highest quarter of all reports do not count, "
+    "which bounds what a lying device\n"
+    "  can do. That happens after the reports have arrived: "
+    "it changes nothing about what this device gives away."
 )
-_COUNT = "The number of records is part of it WITHOUT NOISE: so many had a response as above, and numbers in all features."
+_COUNT = (
+    "The number of records is part of it WITHOUT NOISE: "
+    "so many had a response as above, and numbers in all features."
+)
 
 
 def describe(task: Task) -> str:
-    """A page for the owner of a device: what leaves it, when, and how well it is protected."""
-    lines = [f"Task {task.name!r}, epoch {task.epoch}, digest {task.digest.hex()[:16]}", ""]
-    lines += [
-        f"What is learned: which combinations of {task.p} features explain {task.response.name!r} ({_slices(task)})."
+    """A page for the owner of a device: what leaves it, when, and how well it is protected.
+
+    Parameters
+    ----------
+    task
+        The task that the owner is asked to take part in.
+
+    Returns
+    -------
+    str
+        Plain text of about fifteen lines.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ... })
+    >>> print("\\n".join(fsir.describe(task).splitlines()[4:7]))
+    What would leave the device:
+      1. final report: 9 noisy numbers (sums per slice, counts and second moments of all 2 features)
+      Each is sent once; a retry repeats the same bytes. It leaves when 100 records have been seen.
+    """
+    return "\n".join(
+        [
+            f"Task {task.name!r}, epoch {task.epoch}, digest {task.digest.hex()[:16]}",
+            "",
+            f"What is learned: which combinations of {task.p} features explain "
+            f"{task.response.name!r} ({_slices(task)}).",
+            "",
+            "What would leave the device:",
+            *(f"  {line}" for line in _leaving(task)),
+            "",
+            "How it is protected:",
+            *(f"  {line}" for line in _protection(task)),
+        ]
+    )
+
+
+def _leaving(task: Task) -> list[str]:
+    stages = [f"{k}. {_stage(task, stage)}" for k, stage in enumerate(all_stages(task), 1)]
+    presence = "Presence messages tell when the device is on."
+    return [
+        *stages,
+        f"Each is sent once; a retry repeats the same bytes. {_when(task)}",
+        presence if task.report.presence else "No presence messages.",
+        "No record, time stamp or count of refused records is part of a report.",
+        *([_COUNT] if task.report.deadline is not None else []),
+        *([_TRIMMING] if task.aggregation == TRIMMED else []),
     ]
-    lines += ["", "What would leave the device:"]
-    lines += [
-        f"  {number}. {_stage(task, stage)}" for number, stage in enumerate(all_stages(task), 1)
-    ]
-    lines += [
-        f"  Each is sent once; a retry repeats the same bytes. {_when(task)}",
-        f"  {'Presence messages tell when the device is on.' if task.report.presence else 'No presence messages.'}",
-        "  No record, time stamp or count of refused records is part of a report.",
-        *([f"  {_COUNT}"] if task.report.deadline is not None else []),
-        *([f"  {_TRIMMING}"] if task.aggregation == TRIMMED else []),
-        "",
-        "How it is protected:",
-    ]
-    return "\n".join([*lines, *(f"  {line}" for line in _protection(task))])
 
 
 def _slices(task: Task) -> str:
@@ -45,44 +86,46 @@ def _slices(task: Task) -> str:
 
 
 def _stage(task: Task, stage: Stage) -> str:
-    values = sum(block.size for block in stage.blocks)
+    values = sum(stage.sizes)
     if stage.name == FINAL:
         features = f"all {stage.p}" if task.screening is None else f"at most {stage.p} active"
-        return f"final report: {values} noisy numbers (sums per slice, counts and second moments of {features} features)"
-    if task.screening is not None and task.screening.method == "votes":
-        return f"screening report: names of features that stand out of {values} noisy sums computed on the device"
+        content = f"sums per slice, counts and second moments of {features} features"
+        return f"final report: {values} noisy numbers ({content})"
+    if task.screens_by_votes:
+        sums = f"{values} noisy sums computed on the device"
+        return f"screening report: names of features that stand out of {sums}"
     content = "coded sums" if stage.code else "sums per slice, and counts,"
     return f"screening report: {values} noisy numbers ({content} of all {stage.p} features)"
 
 
 def _when(task: Task) -> str:
-    delay = (
-        f", after a random delay of up to {task.report.max_delay:g} s"
-        if task.report.max_delay
-        else ""
-    )
+    delay = ""
+    if task.report.max_delay:
+        delay = f", after a random delay of up to {task.report.max_delay:g} s"
     if task.report.deadline is None:
         return f"It leaves when {report_size(task)} records have been seen{delay}."
-    moment = datetime.fromtimestamp(task.report.deadline, UTC).isoformat()
+    deadline = datetime.fromtimestamp(task.report.deadline, UTC).isoformat()
     size = f"at least {minimum_size(task)}, at most {report_size(task)}"
-    return f"It leaves at {moment}, with the records seen until then ({size}){delay}."
+    return f"It leaves at {deadline}, with the records seen until then ({size}){delay}."
 
 
 def _protection(task: Task) -> list[str]:
-    privacy, known = task.privacy, statement(task)
-    g = privacy.unit_records
+    known = statement(task)
+    g = task.privacy.unit_records
     unit = "one record" if g == 1 else f"any {g} consecutive records"
+    budget = f"epsilon {task.privacy.epsilon:g} at delta {task.privacy.delta:g}"
     if not known.proven:
         return [
             f"NOT PROVEN: {known.reason}.",
-            f"The task claims epsilon {privacy.epsilon:g} at delta {privacy.delta:g} per {unit}; do not rely on it.",
+            f"The task claims {budget} per {unit}; do not rely on it.",
             "Do not take part with data that matter.",
         ]
-    odds = math.exp(privacy.epsilon)
+    odds = math.exp(task.privacy.epsilon)
     return [
-        f"Total epsilon {privacy.epsilon:g} at delta {privacy.delta:g} for everything above, per {unit}.",
-        f"Whoever sees all reports can raise the odds of a guess about {unit} by a factor of at most {odds:.2f},",
-        f"except with probability {privacy.delta:g}. Proven: {known.reason}.",
+        f"Total {budget} for everything above, per {unit}.",
+        "Whoever sees all reports can raise the odds of a guess about "
+        f"{unit} by a factor of at most {odds:.2f},",
+        f"except with probability {task.privacy.delta:g}. Proven: {known.reason}.",
         *(["NOT PROTECTED is the number of records."] if task.report.deadline is not None else []),
         "It does not hide what the device's data are like on the whole, or that it takes part.",
     ]

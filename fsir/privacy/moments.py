@@ -1,8 +1,9 @@
-"""Exact clipped accumulators: slice sums, slice counts and second moments of a stream, in one pass.
+"""Exact clipped accumulators: slice sums, counts and second moments of a stream, in one pass.
 
-A record is standardised with public constants, truncated to [-R, R], quantised toward zero on a public grid and
-scaled down to norm C: none of the three ever raises a norm. Sums of the resulting integers are exact in float64 below
-2^53, so that BLAS may add them in any order, and any split or merge of a stream gives the same bits on every machine.
+A record is standardised with public constants, truncated to [-R, R], quantised toward zero on a
+public grid and scaled down to norm C: none of the three ever raises a norm. Sums of the resulting
+integers are exact in float64 below 2^53, so that BLAS may add them in any order, and any split or
+merge of a stream gives the same bits on every machine.
 """
 
 from __future__ import annotations
@@ -13,58 +14,72 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from fsir.errors import AccumulatorError, RecordError, shown
-from fsir.privacy.plan import CODE_UNIT, Stage
+from fsir.arrays import Integers, Matrix
+from fsir.errors import RecordError
+from fsir.privacy.plan import Stage
 from fsir.privacy.quantiser import Quantiser
+from fsir.privacy.sums import Sums
+from fsir.task.records import RecordReader
 from fsir.task.slicing import UNKNOWN
 from fsir.task.task import Task
 
-Rows = NDArray[np.float64]
-EXACT = 2.0**53
-
 
 class Moments:
-    """Running moments of one stage.
+    """Running moments of one stage on one device, before any noise.
 
-    >>> from fsir.contract import task_from_table
-    >>> from fsir.privacy.plan import first_stage
-    >>> task = task_from_table({
-    ...     "name": "example", "features": {"names": ["a", "b"]}, "response": {"classes": ["no", "yes"]},
-    ...     "clip": {"truncate": 2, "norm": 2.5}, "privacy": {"epsilon": 1}, "report": {"records": 3}})
-    >>> moments = Moments(task, first_stage(task))
+    Parameters
+    ----------
+    task
+        The task.
+    stage
+        The report that the moments are for: `first_stage(task)`, or after screening `final_stage`.
+
+    Attributes
+    ----------
+    n : int
+        Records learned.
+    refused : dict[str, int]
+        Records that could not be learned from, by reason.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 3},
+    ... })
+    >>> moments = fsir.Moments(task, fsir.first_stage(task))
     >>> moments.learn_one({"a": 1.0, "b": 0.5}, "yes")
     >>> moments.learn_many([[1.0, 0.0], [0.0, float("nan")]], ["no", "yes"])
-    >>> moments.n, dict(moments.refused)
+    >>> moments.n, moments.refused
     (2, {'not finite': 1})
+    >>> moments.counts()
+    array([1., 1.])
     """
 
     def __init__(self, task: Task, stage: Stage) -> None:
         self.stage = stage
         self.quantiser = Quantiser(task, stage)
-        largest = min(self.quantiser.reach, self.quantiser.norm)
-        self._largest_entry = max(
-            1.0, largest * (largest if stage.has_second else CODE_UNIT if stage.code else 1)
-        )
-        self._task = task
         self.refused: dict[str, int] = {}
+        self._task = task
         self._slicing = task.slicing
-        self._names = tuple(task.features.names[j] for j in stage.features)
-        self._known = frozenset(task.features.names)
-        self._sums = np.zeros((stage.p, stage.slices))
-        self._counts = np.zeros(stage.slices)
-        self._second = np.zeros((stage.p, stage.p)) if stage.has_second else None
+        self._reader = RecordReader(task, stage.features)
+        self._sums = Sums(stage, self.quantiser)
         # Long enough for BLAS to be at its best, at most 2 MiB for all but the widest records.
         self._buffer = np.empty((min(1024, max(64, 2**18 // stage.p)), stage.p))
         self._buffered_slices = np.empty(len(self._buffer), np.int64)
         self._waiting = 0
-        self._added = 0
 
     @property
     def n(self) -> int:
         """Records learned, those still in the buffer included."""
-        return self._added + self._waiting
+        return self._sums.n + self._waiting
 
-    # --- learning -------------------------------------------------------------------------------------------------
+    # --- learning ---------------------------------------------------------------------------------
 
     def learn_one(self, x: Mapping[str, Any], y: Any) -> None:
         """Learn one record, or refuse and count it."""
@@ -73,48 +88,24 @@ class Moments:
         except RecordError as error:
             self._refuse(error.reason)
             return
-        self._make_room(1)
+        if self._waiting == len(self._buffer):
+            self._flush()
+        self._check_room(1)
         self._buffer[self._waiting] = row
         self._buffered_slices[self._waiting] = h
         self._waiting += 1
 
-    def read(self, x: Mapping[str, Any], y: Any) -> tuple[Rows, int]:
+    def read(self, x: Mapping[str, Any], y: Any) -> tuple[Matrix, int]:
         """The row and slice of a record, or a `RecordError` that says what is wrong with it."""
-        h = self._slicing.slice_of(y)
-        if h == UNKNOWN:
-            raise RecordError(
-                "unknown response",
-                f"response {shown(y)}: not a class or number that the task knows",
-            )
-        try:
-            row = np.array([x[name] for name in self._names], dtype=np.float64)
-        except KeyError as missing:
-            raise RecordError(
-                "missing feature", f"feature {missing} is missing from the record"
-            ) from None
-        except (TypeError, ValueError, OverflowError):
-            row = np.empty(())
-        if row.ndim != 1:  # some value is no number, or all are lists
-            raise RecordError("not a number", f"record {shown(x)}: every feature must be a number")
-        if len(x) > len(self._names) and not self._known.issuperset(x):
-            unknown = sorted(set(x) - self._known, key=str)[:3]
-            raise RecordError("unknown feature", f"features {shown(unknown)} are not in the task")
-        if not np.isfinite(row).all():
-            raise RecordError("not finite", "a feature is NaN or infinite")
-        return row, h
+        return self._reader.read(x, y)
 
     def learn_many(self, X: ArrayLike, y: Sequence[Any] | NDArray[Any]) -> None:
-        """Learn rows whose columns are the stage's features; bit for bit the same as `learn_one` on each."""
-        rows = np.asarray(X, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != self.stage.p:
-            raise RecordError(
-                "wrong shape", f"X has shape {rows.shape}; it must be (records, {self.stage.p})"
-            )
-        slices = self._slicing.slices_of(y)
-        if slices.shape != (len(rows),):
-            raise RecordError(
-                "wrong shape", f"y holds {len(slices)} responses for {len(rows)} records"
-            )
+        """Learn rows whose columns are the stage's features.
+
+        Bit for bit the same as `learn_one` on each.
+        """
+        rows = self._rows(X)
+        slices = self._slices(y, len(rows))
         known = slices != UNKNOWN
         finite = np.isfinite(rows)
         if not (known.all() and finite.all()):
@@ -122,23 +113,47 @@ class Moments:
             self._check_room(int(good.sum()))
             self._refuse("unknown response", int((~known).sum()))
             self._refuse("not finite", int((known & ~good).sum()))
-            rows, slices = rows[good], slices[good]
+            rows = rows[good]
+            slices = slices[good]
         self._check_room(len(rows))
-        size = len(self._buffer)
-        while len(rows):
-            if not self._waiting and len(rows) >= size:  # large blocks need no copy
-                self._add(self.quantiser.truncated(rows[:size]), slices[:size])
-                rows, slices = rows[size:], slices[size:]
-                continue
-            take = min(size - self._waiting, len(rows))
-            self._buffer[self._waiting : self._waiting + take] = rows[:take]
-            self._buffered_slices[self._waiting : self._waiting + take] = slices[:take]
-            self._waiting += take
-            rows, slices = rows[take:], slices[take:]
-            if self._waiting == size:
-                self._flush()
+        self._learn_rows(rows, slices)
 
-    def add_quantised(self, K: Rows, slices: NDArray[np.int64]) -> None:
+    def _rows(self, X: ArrayLike) -> Matrix:
+        rows = np.asarray(X, dtype=np.float64)
+        if rows.ndim != 2 or rows.shape[1] != self.stage.p:
+            detail = f"X has shape {rows.shape}; it must be (records, {self.stage.p})"
+            raise RecordError("wrong shape", detail)
+        return rows
+
+    def _slices(self, y: Sequence[Any] | NDArray[Any], records: int) -> Integers:
+        slices = self._slicing.slices_of(y)
+        if slices.shape != (records,):
+            detail = f"y holds {len(slices)} responses for {records} records"
+            raise RecordError("wrong shape", detail)
+        return slices
+
+    def _learn_rows(self, rows: Matrix, slices: Integers) -> None:
+        size = len(self._buffer)
+        start = 0
+        while start < len(rows):
+            if not self._waiting and len(rows) - start >= size:  # large blocks need no copy
+                block = slice(start, start + size)
+                self._add(self.quantiser.truncated(rows[block]), slices[block])
+            else:
+                block = slice(start, start + size - self._waiting)
+                self._wait(rows[block], slices[block])
+            start = block.stop
+
+    def _wait(self, rows: Matrix, slices: Integers) -> None:
+        """Put rows into the buffer, which has room for them."""
+        end = self._waiting + len(rows)
+        self._buffer[self._waiting : end] = rows
+        self._buffered_slices[self._waiting : end] = slices
+        self._waiting = end
+        if self._waiting == len(self._buffer):
+            self._flush()
+
+    def add_quantised(self, K: Matrix, slices: Integers) -> None:
         """Add rows that `Quantiser.truncated` made earlier."""
         self._check_room(len(K))
         self._add(K.astype(np.float64), slices)
@@ -148,49 +163,34 @@ class Moments:
             self.refused[reason] = self.refused.get(reason, 0) + count
 
     def _check_room(self, more: int) -> None:
-        if (self.n + more) * self._largest_entry >= EXACT:
-            raise AccumulatorError(
-                f"{self.n} records learned: {more} more could make a sum inexact; report and start anew"
-            )
-
-    def _make_room(self, more: int) -> None:
-        if self._waiting + more > len(self._buffer):
-            self._flush()
-        self._check_room(more)
+        self._sums.check_room(self.n, more)
 
     def _flush(self) -> None:
-        waiting, self._waiting = self._waiting, 0
+        waiting = self._waiting
+        self._waiting = 0
         if waiting:
-            self._add(
-                self.quantiser.truncated(self._buffer[:waiting]), self._buffered_slices[:waiting]
-            )
+            K = self.quantiser.truncated(self._buffer[:waiting])
+            self._add(K, self._buffered_slices[:waiting])
 
-    def _add(self, K: Rows, slices: NDArray[np.int64]) -> None:
-        K = self.quantiser.clipped(K)
-        one_hot = np.zeros((len(K), self.stage.slices))
-        one_hot[np.arange(len(K)), slices] = 1.0
-        self._sums += K.T @ one_hot
-        self._counts += np.bincount(slices, minlength=self.stage.slices)
-        if self._second is not None:
-            self._second += K.T @ K
-        self._added += len(K)
+    def _add(self, K: Matrix, slices: Integers) -> None:
+        self._sums.add(self.quantiser.clipped(K), slices)
 
-    # --- what was learned -----------------------------------------------------------------------------------------
+    # --- what was learned -------------------------------------------------------------------------
 
-    def sums(self) -> Rows:
+    def sums(self) -> Matrix:
         """Slice sums, features x slices, in grid steps."""
         self._flush()
-        return self._sums
+        return self._sums.by_slice
 
-    def counts(self) -> NDArray[np.float64]:
+    def counts(self) -> Matrix:
         """Records per slice."""
         self._flush()
-        return self._counts
+        return self._sums.counts
 
-    def second(self) -> Rows | None:
+    def second(self) -> Matrix | None:
         """Second moment, in squared grid steps, where the stage has one."""
         self._flush()
-        return self._second
+        return self._sums.second
 
     def merge(self, other: Moments) -> None:
         """Add what another accumulator of the same stage has learned."""
@@ -199,29 +199,17 @@ class Moments:
         other._flush()
         self._check_room(other.n)
         self._flush()
-        self._sums += other._sums
-        self._counts += other._counts
-        if self._second is not None and other._second is not None:
-            self._second += other._second
-        self._added += other._added
+        self._sums.merge(other._sums)
         for reason, count in other.refused.items():
             self._refuse(reason, count)
 
     def state(self) -> dict[str, Any]:
         """Everything learned, as plain values and bytes."""
         self._flush()
-        arrays = [self._sums, self._counts] + ([] if self._second is None else [self._second])
-        return {
-            "n": self._added,
-            "refused": dict(self.refused),
-            "arrays": [array.tobytes() for array in arrays],
-        }
+        return {"n": self.n, "refused": dict(self.refused), "arrays": self._sums.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Become what `state` was taken from."""
-        arrays = [self._sums, self._counts] + ([] if self._second is None else [self._second])
-        if [len(raw) for raw in state["arrays"]] != [array.nbytes for array in arrays]:
-            raise ValueError("this state belongs to another stage: its arrays have other sizes")
-        for array, raw in zip(arrays, state["arrays"], strict=True):
-            array[...] = np.frombuffer(raw).reshape(array.shape)
-        self._added, self._waiting, self.refused = int(state["n"]), 0, dict(state["refused"])
+        self._sums.restore(int(state["n"]), state["arrays"])
+        self._waiting = 0
+        self.refused = dict(state["refused"])

@@ -1,13 +1,15 @@
 """The rounded Gaussian: the only noise that protects what a device publishes.
 
-Sums are exact integers. What is published of a sum `v` is `floor(v/step + (sd/step) z + 1/2)` with `z` standard
-normal: the real Gaussian mechanism followed by rounding to a public step of about `sd/8`, which is post-processing.
-Noise and rounding are one operation, so that the last bits of a float never carry data (Mironov 2012), and the
-sampler has to place only about eight boundaries per standard deviation.
+Sums are exact integers. What is published of a sum `v` is `floor(v/step + (sd/step) z + 1/2)` with
+`z` standard normal: the real Gaussian mechanism followed by rounding to a public step of about
+`sd/8`, which is post-processing. Noise and rounding are one operation, so that the last bits of a
+float never carry data (Mironov 2012), and the sampler has to place only about eight boundaries per
+standard deviation.
 
-`z` comes from a random sign and the inverse normal of a tail probability with 53 significant bits. That is not quite
-normal; docs/privacy.md, lemma 3, bounds how far off it is, in total variation (`sampling_error`) and, up to
-`FAR_SIGMAS` standard deviations, in the probability of every single outcome (`RELATIVE_ERROR`). The task pays for both.
+`z` comes from a random sign and the inverse normal of a tail probability with 53 significant bits.
+That is not quite normal; docs/privacy.md, lemma 3, bounds how far off it is, in total variation
+(`sampling_error`) and, up to `FAR_SIGMAS` standard deviations, in the probability of every single
+outcome (`RELATIVE_ERROR`). The task pays for both.
 """
 
 from __future__ import annotations
@@ -20,32 +22,36 @@ from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+
+from fsir.arrays import Integers, Matrix
 
 _INVERSE_NORMAL = NormalDist().inv_cdf
-_WORD = 16  # bytes per normal: one sign bit and a tail probability down to 2^-129
+_WORD_BYTES = 16  # per normal: one sign bit and a tail probability down to 2^-129
+RESOLUTION = 8  # published values are rounded to between 1/8 and 1/16 of their noise
 SIGNIFICANT_BITS = 53
-_ARITHMETIC = (
-    18.0 * 2.0**-53
-)  # needs a relative error of `inv_cdf` of at most 8 2^-53; a search found no more than 5.6
+# Needs a relative error of `inv_cdf` of at most 8 2^-53; a search found no more than 5.6.
+_ARITHMETIC = 18.0 * 2.0**-53
 FAR_SIGMAS = 10.0
 FAR_MASS = 2.0**-75  # more than the probability of a normal beyond FAR_SIGMAS
-RELATIVE_ERROR = (
-    2.0**-40
-)  # of the probability of any outcome up to FAR_SIGMAS, for ratios from 1/4 to 16
+# Of the probability of any outcome up to FAR_SIGMAS, for ratios from 1/4 to 16.
+RELATIVE_ERROR = 2.0**-40
 
 
 def sampling_error(ratio: float, bits: int = SIGNIFICANT_BITS) -> float:
-    """Bound on the total variation between one sampled value and the exact rounded Gaussian, `ratio = sd/step`.
+    """Bound on the total variation between one sampled value and the exact rounded Gaussian.
 
-    The first term is the tail probability of `bits` significant bits, the second one all arithmetic after it. Holds for
-    ratios of at least 1, and of at least 1/16 where `step` is 1, because then the values are whole.
+    With `ratio = sd/step`. The first term is the tail probability of `bits` significant bits, the
+    second one all arithmetic after it. Holds for ratios of at least 1, and of at least 1/16 where
+    `step` is 1, because then the values are whole.
     """
     return (ratio + 1.0) * (2.0 * 2.0**-bits + _ARITHMETIC)
 
 
 def normal_of(word: int, bits: int = SIGNIFICANT_BITS) -> float:
-    """The standard normal that a 128-bit word stands for; fewer `bits` exist to test the form of the error bound."""
+    """The standard normal that a 128-bit word stands for.
+
+    Fewer `bits` exist to test the form of the error bound.
+    """
     tail = (word | 1) / 2.0**129  # in (0, 1/2); the division rounds to 53 significant bits
     if bits < SIGNIFICANT_BITS:
         mantissa, exponent = math.frexp(tail)
@@ -66,14 +72,15 @@ class Noise(ABC):
         """The source for one stage of a device; each stage needs noise of its own."""
         return self
 
-    def normals(self, count: int) -> NDArray[np.float64]:
+    def normals(self, count: int) -> Matrix:
         """`count` independent standard normals."""
-        raw = self._bytes(_WORD * count)
-        words = (int.from_bytes(raw[i : i + _WORD], "little") for i in range(0, len(raw), _WORD))
+        raw = self._bytes(_WORD_BYTES * count)
+        starts = range(0, len(raw), _WORD_BYTES)
+        words = (int.from_bytes(raw[i : i + _WORD_BYTES], "little") for i in starts)
         return np.fromiter((normal_of(word) for word in words), np.float64, count)
 
-    def perturb(self, values: NDArray[np.float64], sd: float, step: int) -> NDArray[np.int64]:
-        """`floor(values/step + (sd/step) z + 1/2)`; `values` are integers, `step` is a power of two."""
+    def perturb(self, values: Matrix, sd: float, step: int) -> Integers:
+        """`floor(values/step + (sd/step) z + 1/2)` of whole `values`; `step` is a power of two."""
         whole = np.floor(values / step)
         fraction = values / step - whole  # both exact: integers below 2^53 and a power of two
         z = self.normals(values.size).reshape(values.shape) if sd > 0.0 else 0.0
@@ -81,7 +88,19 @@ class Noise(ABC):
 
 
 class SystemNoise(Noise):
-    """Noise from the operating system's cryptographic generator: the only one that an agent accepts."""
+    """Noise from the operating system's cryptographic generator.
+
+    It is the only one that an agent accepts.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsir
+    >>> fsir.SystemNoise.cryptographic
+    True
+    >>> fsir.SystemNoise().perturb(np.zeros(3), sd=100.0, step=8).shape
+    (3,)
+    """
 
     cryptographic = True
 
@@ -90,15 +109,36 @@ class SystemNoise(Noise):
 
 
 class SeededNoise(Noise):
-    """Reproducible noise for simulations. Whoever knows the seed can subtract it, so it protects nobody."""
+    """Reproducible noise for simulations.
+
+    Whoever knows the seed can subtract it, so it protects nobody.
+
+    Parameters
+    ----------
+    seed
+        The same seed and labels give the same noise on every machine.
+    *labels
+        Tell sources of the same seed apart, such as the devices of a simulation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsir
+    >>> fsir.SeededNoise(1, "device 7").perturb(np.array([1000.0, 2000.0]), sd=80.0, step=8)
+    array([128, 252])
+    """
 
     def __init__(self, seed: int, *labels: str) -> None:
-        self._seed, self._labels = seed, labels
+        self._seed = seed
+        self._labels = labels
         self._key = "\0".join((str(seed), *labels)).encode()
         self._draws = 0
 
     def for_stage(self, name: str) -> SeededNoise:
-        """Noise that depends on the stage, not on what was drawn before: a device that crashed draws the same."""
+        """Noise that depends on the stage, not on what was drawn before.
+
+        A device that has crashed draws the same again.
+        """
         return SeededNoise(self._seed, *self._labels, name)
 
     def _bytes(self, count: int) -> bytes:

@@ -1,7 +1,7 @@
-"""From a task to its stages: what a report holds, on which grids, with how much noise, at what cost.
+"""From a task to its stages: what a report holds, on which grids, with how much noise.
 
-Everything here follows from the public task alone, so that device and server agree on it without a word, and the
-device does not have to trust the server about any of it.
+Everything here follows from the public task alone, so that device and server agree on it without a
+word, and the device does not have to trust the server about any of it.
 """
 
 from __future__ import annotations
@@ -9,22 +9,21 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-
-import numpy as np
-from numpy.typing import NDArray
+from itertools import accumulate
 
 from fsir.errors import TaskError
-from fsir.privacy import accounting, paper
-from fsir.privacy.noise import FAR_MASS, RELATIVE_ERROR, sampling_error
+from fsir.privacy import accounting
+from fsir.privacy.codes import CODE_UNIT, Code, response_code
+from fsir.privacy.noise import RESOLUTION
+from fsir.privacy.scales import Scales, scales_of, shape_of, share_of
 from fsir.task.task import Task
 
-SCREENING, FINAL = "screening", "final"
-RESOLUTION = 8  # published values are rounded to between 1/8 and 1/16 of their noise
-CODE_UNIT = 1024  # response codes are whole multiples of 1/1024
+SCREENING = "screening"
+FINAL = "final"
 _STEPS_TO_R = 14  # a truncated coordinate has at most 2^14 steps, so that it fits 16 bits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Block:
     """One block of the integer vector that a report holds."""
 
@@ -46,7 +45,7 @@ class Block:
         return self.sd**2 + rounding
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Stage:
     """One report of a device: its features, geometry, blocks and cost."""
 
@@ -60,9 +59,7 @@ class Stage:
     mu: float  # cost for one unit of `unit_records` records; infinite where nothing is proven
     epsilon: float  # this stage's share in the formulas of the paper (iid, vgm)
     delta: float
-    code: tuple[
-        tuple[int, ...], ...
-    ]  # slices x columns, in units of 1/CODE_UNIT; empty: one column per slice
+    code: Code  # empty: one column per slice
     sums: Block
     counts: Block
     diagonal: Block
@@ -80,43 +77,24 @@ class Stage:
 
     @property
     def blocks(self) -> tuple[Block, Block, Block, Block]:
-        """The layout of the integer vector: sums (feature by feature), counts, diagonal, upper triangle row by row."""
+        """The layout of the integer vector, public and fixed (see `fsir.privacy.release`)."""
         return self.sums, self.counts, self.diagonal, self.off_diagonal
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many integers each block has."""
+        return tuple(block.size for block in self.blocks)
+
+    @property
+    def spans(self) -> tuple[slice, ...]:
+        """Where each block stands in the integer vector."""
+        ends = accumulate(self.sizes)
+        return tuple(slice(end - size, end) for size, end in zip(self.sizes, ends, strict=True))
 
     @property
     def has_second(self) -> bool:
         """Whether the second moment is released."""
         return self.diagonal.size > 0
-
-
-def sampling_charge(values: int, epsilon: float) -> tuple[float, float]:
-    """What the sampler's error takes from (epsilon, delta) when so many values are published (lemma 3)."""
-    far = math.exp(min(epsilon, 700.0)) * FAR_MASS
-    return values * RELATIVE_ERROR, values * (sampling_error(2.0 * RESOLUTION) + far)
-
-
-def published_values(task: Task) -> int:
-    """The most values that a device publishes in all stages together."""
-    H = task.slicing.count
-    last = task.p if task.screening is None else task.screening.limit
-    first = 0 if task.screening is None else task.p * H + H
-    return first + last * H + H + last * (last + 1) // 2
-
-
-def total_mu(task: Task) -> float:
-    """The cost that the whole budget of the task pays for, the sampler's error taken out of it first."""
-    privacy, values = task.privacy, published_values(task)
-    epsilon, delta = sampling_charge(values, privacy.epsilon)
-    if delta >= privacy.delta / 2 or epsilon >= privacy.epsilon / 2:
-        remedy = f"the sampler's error in {values} values takes {epsilon:.1e} of epsilon and {delta:.1e} of delta"
-        field = "epsilon" if epsilon >= privacy.epsilon / 2 or privacy.epsilon > 20 else "delta"
-        fix = (
-            "raise delta or screen"
-            if field == "delta"
-            else "choose an epsilon between 0.001 and 30"
-        )
-        raise TaskError(f"privacy.{field}", getattr(privacy, field), f"{remedy}; {fix}")
-    return accounting.mu_of(privacy.epsilon - epsilon, privacy.delta - delta)
 
 
 def report_size(task: Task) -> int:
@@ -125,19 +103,15 @@ def report_size(task: Task) -> int:
 
 
 def minimum_size(task: Task) -> int:
-    """The fewest records of a report: what keeps the noise of every slice mean at or below `sigma_0`."""
-    if task.report.sigma_0 is None:
+    """The fewest records of a report: they keep the noise of every slice mean within `sigma_0`."""
+    sigma_0 = task.report.sigma_0
+    if sigma_0 is None:
         return 1 if task.report.deadline is not None else report_size(task)
-    stages = all_stages(task)
-    if not all(stage.sums.sd > 0 for stage in stages):
-        raise TaskError(
-            "report.sigma_0",
-            task.report.sigma_0,
-            "says nothing where there is no noise; give records",
-        )
-    return max(
-        accounting.minimum_sample_size(stage.sums.sd, task.report.sigma_0) for stage in stages
-    )
+    scales = [stage.sums.sd for stage in all_stages(task)]
+    if not all(s_M > 0 for s_M in scales):
+        remedy = "says nothing where there is no noise; give records"
+        raise TaskError("report.sigma_0", sigma_0, remedy)
+    return max(accounting.minimum_sample_size(s_M, sigma_0) for s_M in scales)
 
 
 def all_stages(task: Task) -> tuple[Stage, ...]:
@@ -148,98 +122,118 @@ def all_stages(task: Task) -> tuple[Stage, ...]:
 
 
 def first_stage(task: Task) -> Stage:
-    """The first report of a device: the screening one, or the only one."""
+    """The first report of a device: the screening one, or the only one.
+
+    Returns
+    -------
+    Stage
+        Its features, blocks, noise and cost, which follow from the task alone.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ... })
+    >>> stage = fsir.first_stage(task)
+    >>> stage.name, stage.sizes
+    ('final', (4, 2, 2, 1))
+    >>> round(stage.mu, 4), round(stage.sums.sd, 1)
+    (0.2367, 21.1)
+    """
     everything = tuple(range(task.p))
-    return (
-        final_stage(task, everything)
-        if task.screening is None
-        else _stage(task, SCREENING, everything)
-    )
+    if task.screening is None:
+        return final_stage(task, everything)
+    return _stage(task, SCREENING, everything)
 
 
 @lru_cache(maxsize=64)
 def final_stage(task: Task, features: tuple[int, ...]) -> Stage:
-    """The final report, on the given features (indices into the task's)."""
+    """The final report of a device, on the given features.
+
+    Parameters
+    ----------
+    task
+        The task.
+    features
+        Indices into the features of the task: the active set, in increasing order.
+
+    Returns
+    -------
+    Stage
+        Its features, blocks, noise and cost, which follow from the task and the active set.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ...     "screening": {"keep": 1, "limit": 1, "final_norm": 1.5},
+    ... })
+    >>> fsir.first_stage(task).name, fsir.first_stage(task).sizes
+    ('screening', (4, 2, 0, 0))
+    >>> fsir.final_stage(task, (1,)).sizes
+    (2, 2, 1, 0)
+    """
     return _stage(task, FINAL, features)
 
 
 @lru_cache(maxsize=64)
 def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
-    p, H, R = len(features), task.slicing.count, task.clip.truncate
-    C = _norm(task, name, p)
-    grid = 2.0 ** math.ceil(math.log2(R) - _STEPS_TO_R - 1e-12)
-    second = name == FINAL
-    code = _code(task.screening.code, H) if task.screening and name == SCREENING else ()
-    share, epsilon, delta = _budget(task, name)
-    g = task.privacy.unit_records
-    if task.privacy.mechanism == "gaussian":
-        mu = total_mu(task) * math.sqrt(share)
-        s_M, s_S, c = accounting.free_scales(C, mu / g)
-        c = c if second else C  # without the second moment counts may ride along at full weight
-        scales = (s_M, s_M / c, s_S, s_S / math.sqrt(2.0))
-    elif task.privacy.mechanism == "none":
-        mu, scales = math.inf, (0.0, 0.0, 0.0, 0.0)
-    else:
-        s_M = accounting.classical_sigma(2.0 * C * g, epsilon, delta)
-        if (
-            task.privacy.mechanism == "vgm"
-        ):  # the floor of its covariance; what comes on top depends on the data
-            s_M = math.sqrt(paper.vgm_floor(C * g, 1, epsilon, delta))
-        s_T = accounting.lemma_sigma(p, 1, epsilon, delta) * C * C * g
-        scales = (s_M, s_M / C, s_T, s_T)
-        # Sums and counts move by at most 2C together, the upper triangle by at most sqrt(2) C^2 (theorem 2).
-        known = accounting.compose(
-            2.0 * C * g / s_M, math.sqrt(2.0) * C * C * g / s_T if second else 0.0
-        )
-        mu = known if task.privacy.mechanism == "iid" else math.inf
-    unit = grid / CODE_UNIT if code else grid
-    columns = len(code[0]) if code else H
+    first_of_two = name == SCREENING
+    shape = shape_of(task, len(features), first_of_two=first_of_two)
+    share = share_of(task, first_of_two=first_of_two)
+    scales = scales_of(task, shape, share)
+    grid = 2.0 ** math.ceil(math.log2(task.clip.truncate) - _STEPS_TO_R - 1e-12)
+    H = task.slicing.count
+    code: Code = ()
+    if task.screening is not None and first_of_two:
+        code = response_code(task.screening.code, H)
     return Stage(
-        name, task.privacy.mechanism, features, H, R, C, grid, mu, epsilon, delta, code,
-        _block("sums", p * columns, unit, scales[0]),
-        _block("counts", 0 if code else H, 1.0, scales[1]),
-        _block("diagonal", p if second else 0, grid * grid, scales[2]),
-        _block("off_diagonal", p * (p - 1) // 2 if second else 0, grid * grid, scales[3]),
-    )  # fmt: skip
+        name=name,
+        mechanism=task.privacy.mechanism,
+        features=features,
+        slices=H,
+        truncate=task.clip.truncate,
+        norm=shape.norm,
+        grid=grid,
+        mu=scales.mu,
+        epsilon=share.epsilon,
+        delta=share.delta,
+        code=code,
+        **_first_moments(shape.p, H, code, grid, scales),
+        **_second_moments(shape.p if shape.has_second else 0, grid, scales),
+    )
 
 
-def _norm(task: Task, name: str, p: int) -> float:
-    C = task.clip.norm
-    if name == FINAL and task.screening is not None:
-        factor = task.screening.final_norm_factor
-        C = task.screening.final_norm if factor is None else factor * math.sqrt(p)  # type: ignore[assignment]
-    return min(C, task.clip.truncate * math.sqrt(p))
+def _first_moments(p: int, H: int, code: Code, grid: float, scales: Scales) -> dict[str, Block]:
+    columns = len(code[0]) if code else H
+    unit = grid / CODE_UNIT if code else grid
+    return {
+        "sums": _block("sums", p * columns, unit, scales.sums),
+        "counts": _block("counts", 0 if code else H, 1.0, scales.counts),
+    }
 
 
-def _budget(task: Task, name: str) -> tuple[float, float, float]:
-    """One stage's share of mu^2, and (epsilon, delta) that the paper's mechanisms split evenly over their parts."""
-    parts = 2 if task.screening is None else 3
-    share = 1.0
-    if task.screening is not None and task.screening.records == "same":
-        share = task.screening.share if name == SCREENING else 1.0 - task.screening.share
-    elif (
-        task.screening is not None
-    ):  # disjoint records: the screening report has it all, the final one two parts
-        parts = 1 if name == SCREENING else 2
-    return share, task.privacy.epsilon / parts, task.privacy.delta / parts
+def _second_moments(p: int, grid: float, scales: Scales) -> dict[str, Block]:
+    above = p * (p - 1) // 2
+    return {
+        "diagonal": _block("diagonal", p, grid * grid, scales.diagonal),
+        "off_diagonal": _block("off_diagonal", above, grid * grid, scales.off_diagonal),
+    }
 
 
 def _block(name: str, size: int, unit: float, sd: float) -> Block:
     # The 1e-9 keeps the step the same on machines whose logarithms differ in the last bit.
     exponent = math.floor(math.log2(sd / RESOLUTION / unit) + 1e-9) if sd > 0 else 0
-    return Block(name, size, unit, sd, 2 ** max(0, exponent))
-
-
-def _code(kind: str, H: int) -> tuple[tuple[int, ...], ...]:
-    """Unit vectors that stand for slices, rounded toward zero (so that no norm exceeds 1)."""
-    if kind == "slices":
-        return ()
-    if kind == "circle":
-        angles = 2.0 * np.pi * (np.arange(H) + 0.5) / H
-        vectors: NDArray[np.float64] = np.stack([np.cos(angles), np.sin(angles)], axis=1)
-    else:  # the corners of a regular simplex around 0, in Helmert's coordinates
-        rows = [[1.0] * h + [-float(h)] + [0.0] * (H - h - 1) for h in range(1, H)]
-        helmert = np.array([np.array(row) / math.sqrt(sum(v * v for v in row)) for row in rows])
-        vectors = helmert.T * math.sqrt(H / (H - 1))
-    # Half a unit short of 1, so that no corner sits on a rounding edge where machines could differ.
-    return tuple(tuple(int(v) for v in row) for row in np.trunc(vectors * (CODE_UNIT - 0.5)))
+    return Block(name=name, size=size, unit=unit, sd=sd, step=2 ** max(0, exponent))

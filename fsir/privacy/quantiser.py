@@ -1,4 +1,7 @@
-"""From a record to a row of whole numbers whose length is bounded: what makes sums exact, and their noise enough."""
+"""From a record to a row of whole numbers whose length is bounded.
+
+This is what makes sums exact, and their noise enough.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ class Quantiser:
     def __init__(self, task: Task, stage: Stage) -> None:
         chosen = list(stage.features)
         self._centre = np.array(task.features.centre)[chosen]
-        # Multiplied, not divided, and always in this order: one row and a block of rows give the same bits.
+        # Multiplied, not divided, and always in this order: one row and a block of rows give the
+        # same bits.
         self._factor = 1.0 / (np.array(task.features.scale)[chosen] * stage.grid)
         self.reach = float(int(stage.truncate / stage.grid))
         self.norm = stage.norm / stage.grid
@@ -38,14 +42,15 @@ class Quantiser:
         return K
 
     def clipped(self, K: Matrix) -> Matrix:
-        """Scale rows that are too long down to the clip, in place; the norm is taken from the integers, exactly."""
+        """Scale rows that are too long down to the clip, in place.
+
+        The norm is taken from the integers, exactly.
+        """
         squares = (K * K) @ self._ones
         long = squares > self._longest
-        if (
-            long.any()
-        ):  # all rows at once, the others times 1: faster than picking the long ones out
-            K *= np.where(
-                long, self.norm / np.sqrt(np.maximum(squares, 1.0)) * _JUST_BELOW_ONE, 1.0
-            )[:, None]
+        if long.any():
+            shrinkage = self.norm / np.sqrt(np.maximum(squares, 1.0)) * _JUST_BELOW_ONE
+            # All rows at once, the others times 1: faster than picking the long ones out.
+            K *= np.where(long, shrinkage, 1.0)[:, None]
             np.trunc(K, out=K)
         return K

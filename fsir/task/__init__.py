@@ -1,1 +1,4 @@
-"""The contract: what a task holds, how it is read and checked. Pure; knows nothing of noise or messages."""
+"""What a task holds, and how it is checked field by field.
+
+Pure; knows nothing of noise or messages.
+"""

@@ -20,69 +20,76 @@ from fsir.task.task import (
     Clip,
     Features,
     Privacy,
-    Report,
+    Reporting,
     Response,
     Screening,
     Task,
 )
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
+_LONGEST_DELAY_SECONDS = 7 * 86400
 
 
 def read_task(table: Mapping[str, Any]) -> Task:
-    """Check plain tables field by field and build the task; the first fault found is raised as a `TaskError`."""
+    """Check plain tables field by field and build the task.
+
+    The first fault found is raised as a `TaskError`.
+    """
     top = Table(table, "")
-    name = top.text("name")
-    if not _NAME.match(name):
-        raise top.error("name", name, "use 1 to 64 letters, digits, '.', '_' or '-'")
+    name = _name(top)
     features = _features(top.section("features"))
     response = _response(top.section("response"))
-    part = top.section("clip")
-    clip = Clip(
-        part.number("truncate", least=1e-6, to=1e6), part.number("norm", least=1e-6, to=1e9)
-    )
-    part.done()
-    widest = clip.truncate * len(features.names) ** 0.5
-    if clip.norm > widest * (1 + 1e-9):
-        raise TaskError(
-            "clip.norm",
-            clip.norm,
-            f"no record can be longer than R sqrt(p) = {widest:.6g}; lower it",
-        )
+    clip = _clip(top.section("clip"), features)
     privacy = _privacy(top.section("privacy"))
-    report = _report(top.section("report"))
-    screening = (
-        _screening(top.section("screening"), features, response) if top.has("screening") else None
-    )
-    dimension = _dimension(top, features, response)
-    aggregation = _aggregation(top, report, screening)
-    epoch = top.whole("epoch", 1, low=1)
+    report = _reporting(top.section("report"))
+    screening = None
+    if top.has("screening"):
+        screening = _screening(top.section("screening"), features, response)
     task = Task(
-        name, features, response, clip, privacy, report, screening, dimension, aggregation, epoch
+        name=name,
+        features=features,
+        response=response,
+        clip=clip,
+        privacy=privacy,
+        report=report,
+        screening=screening,
+        dimension=_dimension(top, features, response),
+        aggregation=_aggregation(top, report, screening),
+        epoch=top.whole("epoch", 1, low=1),
     )
     top.done()
     return task
 
 
+def _name(top: Table) -> str:
+    name = top.text("name")
+    if not _NAME.match(name):
+        raise top.error("name", name, "use 1 to 64 letters, digits, '.', '_' or '-'")
+    return name
+
+
 def _features(part: Table) -> Features:
+    names = _feature_names(part)
+    centre = part.numbers("centre", 0.0, len(names))
+    scale = part.numbers("scale", 1.0, len(names))
+    # Far inside of what a float holds, so that no record makes an infinity or a NaN.
+    if not 1e-100 <= min(scale) <= max(scale) <= 1e100:
+        remedy = "every scale must lie between 1e-100 and 1e100"
+        raise part.error("scale", (min(scale), max(scale)), remedy)
+    if (farthest := max(map(abs, centre))) > 1e100:
+        raise part.error("centre", farthest, "every centre must lie between -1e100 and 1e100")
+    part.done()
+    return Features(names, centre, scale)
+
+
+def _feature_names(part: Table) -> tuple[str, ...]:
     names = part.texts("names", at_most=MAX_FEATURES)
     if not names:
         raise part.error("names", names, "name at least one feature")
     if len(set(names)) < len(names):
         twice = sorted(name for name, count in Counter(names).items() if count > 1)
         raise part.error("names", twice[:3], "feature names must be unique; rename these")
-    centre, scale = part.numbers("centre", 0.0, len(names)), part.numbers("scale", 1.0, len(names))
-    # Far inside of what a float holds, so that no record makes an infinity or a NaN.
-    if not 1e-100 <= min(scale) <= max(scale) <= 1e100:
-        raise part.error(
-            "scale", (min(scale), max(scale)), "every scale must lie between 1e-100 and 1e100"
-        )
-    if max(map(abs, centre)) > 1e100:
-        raise part.error(
-            "centre", max(map(abs, centre)), "every centre must lie between -1e100 and 1e100"
-        )
-    part.done()
-    return Features(names, centre, scale)
+    return names
 
 
 def _response(part: Table) -> Response:
@@ -92,17 +99,28 @@ def _response(part: Table) -> Response:
         part.numbers("cuts", (), at_most=MAX_SLICES - 1),
     )
     part.done()
-    if bool(response.classes) == bool(response.cuts):
-        raise part.error(
-            "classes",
-            response.classes,
-            "give either classes (two or more labels) or cuts (numbers)",
-        )
-    if len(response.classes) == 1 or len(set(response.classes)) < len(response.classes):
-        raise part.error("classes", response.classes, "give two or more different labels")
+    classes = response.classes
+    if bool(classes) == bool(response.cuts):
+        remedy = "give either classes (two or more labels) or cuts (numbers)"
+        raise part.error("classes", classes, remedy)
+    if len(classes) == 1 or len(set(classes)) < len(classes):
+        raise part.error("classes", classes, "give two or more different labels")
     if any(a >= b for a, b in pairwise(response.cuts)):
         raise part.error("cuts", response.cuts, "cut points must increase strictly")
     return response
+
+
+def _clip(part: Table, features: Features) -> Clip:
+    clip = Clip(
+        truncate=part.number("truncate", least=1e-6, to=1e6),
+        norm=part.number("norm", least=1e-6, to=1e9),
+    )
+    part.done()
+    widest = clip.truncate * len(features.names) ** 0.5
+    if clip.norm > widest * (1 + 1e-9):
+        remedy = f"no record can be longer than R sqrt(p) = {widest:.6g}; lower it"
+        raise TaskError("clip.norm", clip.norm, remedy)
+    return clip
 
 
 def _privacy(part: Table) -> Privacy:
@@ -116,33 +134,37 @@ def _privacy(part: Table) -> Privacy:
     return privacy
 
 
-def _report(part: Table) -> Report:
-    report = Report(
-        records=part.whole("records", None, low=1, high=MAX_RECORDS),
-        sigma_0=part.number("sigma_0", None, least=1e-12, to=1e12),
-        deadline=part.moment("deadline", None),
-        max_delay=part.number("max_delay", 0.0, least=0, to=7 * 86400),
+def _reporting(part: Table) -> Reporting:
+    report = Reporting(
+        records=part.optional_whole("records", low=1, high=MAX_RECORDS),
+        sigma_0=part.optional_number("sigma_0", least=1e-12, to=1e12),
+        deadline=part.optional_instant("deadline"),
+        max_delay=part.number("max_delay", 0.0, least=0, to=_LONGEST_DELAY_SECONDS),
         presence=part.flag("presence", False),
     )
     part.done()
-    if report.records is None and report.sigma_0 is None and report.deadline is None:
-        raise part.error(
-            "records", None, "say when to report: records, sigma_0 (tolerated noise) or deadline"
-        )
-    if report.deadline is None and report.records is not None and report.sigma_0 is not None:
-        raise part.error("sigma_0", report.sigma_0, "give records or sigma_0, not both")
-    if report.deadline is not None and report.records is None:
-        # A report weighs as much as the records that it claims: without a limit a single liar is the federation.
-        raise part.error(
-            "records", None, "with a deadline say at most how many records a report may be about"
-        )
+    _check_when(part, report)
     return report
 
 
+def _check_when(part: Table, report: Reporting) -> None:
+    by_deadline = report.deadline is not None
+    if report.records is None and report.sigma_0 is None and not by_deadline:
+        remedy = "say when to report: records, sigma_0 (tolerated noise) or deadline"
+        raise part.error("records", None, remedy)
+    if not by_deadline and report.records is not None and report.sigma_0 is not None:
+        raise part.error("sigma_0", report.sigma_0, "give records or sigma_0, not both")
+    if by_deadline and report.records is None:
+        # A report weighs as much as the records that it claims: without a limit a single liar is
+        # the federation.
+        remedy = "with a deadline say at most how many records a report may be about"
+        raise part.error("records", None, remedy)
+
+
 def _screening(part: Table, features: Features, response: Response) -> Screening:
+    p = len(features.names)
     method = part.choice("method", "dense", ("dense", "votes"))
     selections = ("majority",) if method == "votes" else ("per_slice", "overall", "significant")
-    p = len(features.names)
     codes = ("slices", "simplex") if response.classes else ("slices", "circle")
     screening = Screening(
         method=method,
@@ -155,34 +177,36 @@ def _screening(part: Table, features: Features, response: Response) -> Screening
         code=part.choice("code", "slices", codes),
         quorum=part.whole("quorum", 1, low=1),
         wait_seconds=part.number("wait_seconds", 0.0, least=0),
-        final_norm=part.number("final_norm", None, least=1e-6, to=1e9),
-        final_norm_factor=part.number("final_norm_factor", None, least=1e-6, to=1e6),
+        final_norm=part.optional_number("final_norm", least=1e-6, to=1e9),
+        final_norm_factor=part.optional_number("final_norm_factor", least=1e-6, to=1e6),
     )
     part.done()
-    if (screening.final_norm is None) == (screening.final_norm_factor is None):
-        raise part.error(
-            "final_norm",
-            screening.final_norm,
-            "give final_norm or final_norm_factor, one of the two",
-        )
-    if screening.method == "votes" and screening.threshold <= 0.0:
-        raise part.error(
-            "threshold", screening.threshold, "votes need a threshold above 0 on the slice means"
-        )
-    if screening.method == "votes" and screening.code != "slices":
-        raise part.error("code", screening.code, "votes are cast per slice; use code = 'slices'")
+    _check_screening(part, screening)
     return screening
 
 
+def _check_screening(part: Table, screening: Screening) -> None:
+    if (screening.final_norm is None) == (screening.final_norm_factor is None):
+        remedy = "give final_norm or final_norm_factor, one of the two"
+        raise part.error("final_norm", screening.final_norm, remedy)
+    if screening.method != "votes":
+        return
+    if screening.threshold <= 0.0:
+        remedy = "votes need a threshold above 0 on the slice means"
+        raise part.error("threshold", screening.threshold, remedy)
+    if screening.code != "slices":
+        raise part.error("code", screening.code, "votes are cast per slice; use code = 'slices'")
+
+
 def _dimension(top: Table, features: Features, response: Response) -> int | None:
-    if top.get("dimension", "auto") == "auto":
+    value = top.get("dimension", "auto")
+    if value == "auto":
         return None
-    highest = min(len(features.names), (len(response.classes) or len(response.cuts) + 1) - 1)
-    dimension: int = top.whole("dimension", low=1, high=highest)
-    return dimension
+    slices = len(response.classes) or len(response.cuts) + 1
+    return top.as_whole("dimension", value, 1, min(len(features.names), slices - 1))
 
 
-def _aggregation(top: Table, report: Report, screening: Screening | None) -> str | None:
+def _aggregation(top: Table, report: Reporting, screening: Screening | None) -> str | None:
     aggregation = top.choice("aggregation", "sum", ("sum", TRIMMED))
     if aggregation == "sum":
         return None
@@ -192,6 +216,9 @@ def _aggregation(top: Table, report: Report, screening: Screening | None) -> str
         )
         raise top.error("aggregation", aggregation, remedy)
     if screening is not None and screening.method == "votes":
-        remedy = "votes are counted, not trimmed, and few liars decide them; use screening.method = 'dense', or 'sum'"
+        remedy = (
+            "votes are counted, not trimmed, and few liars decide them; "
+            "use screening.method = 'dense', or 'sum'"
+        )
         raise top.error("aggregation", aggregation, remedy)
     return aggregation

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fsir.arrays import Integers, Matrix
 
 UNKNOWN = -1  # the slice of a response that the task does not know
 
@@ -22,7 +24,8 @@ class Slicing:
     """
 
     def __init__(self, classes: tuple[str, ...] = (), cuts: tuple[float, ...] = ()) -> None:
-        self.classes, self.cuts = classes, cuts
+        self.classes = classes
+        self.cuts = cuts
         self.count = len(classes) or len(cuts) + 1
         self._index = {label: h for h, label in enumerate(classes)}
         self._edges = np.asarray(cuts, dtype=np.float64)
@@ -38,23 +41,26 @@ class Slicing:
             return UNKNOWN
         return UNKNOWN if math.isnan(value) else bisect_left(self.cuts, value)
 
-    def slices_of(self, y: Sequence[Any] | NDArray[Any]) -> NDArray[np.int64]:
+    def slices_of(self, y: Sequence[Any] | NDArray[Any]) -> Integers:
         """The slices of many responses; the same as `slice_of` on each."""
         if self.cuts and isinstance(y, np.ndarray) and y.dtype.kind in "fiu":
-            values = y.astype(np.float64)
-            slices = np.searchsorted(self._edges, values, side="left").astype(np.int64)
-            slices[np.isnan(values)] = UNKNOWN
-            return slices
+            return self._slices_of_numbers(y.astype(np.float64))
         # A list stays one: as an array [1, 2.5] would be [1.0, 2.5], and 1.0 is not class "1".
-        each, known = y.tolist() if isinstance(y, np.ndarray) else y, self._index.get
-        if self.classes:
-            found = [
-                known(label, UNKNOWN) if type(label) is str else self.slice_of(label)
-                for label in each
-            ]
-        else:
-            found = [self.slice_of(value) for value in each]
-        return np.array(found, dtype=np.int64)
+        values = y.tolist() if isinstance(y, np.ndarray) else y
+        slices = self._slices_of_labels(values) if self.classes else map(self.slice_of, values)
+        return np.array(list(slices), dtype=np.int64)
+
+    def _slices_of_numbers(self, values: Matrix) -> Integers:
+        slices = np.searchsorted(self._edges, values, side="left").astype(np.int64)
+        slices[np.isnan(values)] = UNKNOWN
+        return slices
+
+    def _slices_of_labels(self, labels: Iterable[Any]) -> list[int]:
+        known = self._index.get  # most labels are texts, which need nothing else
+        return [
+            known(label, UNKNOWN) if type(label) is str else self.slice_of(label)
+            for label in labels
+        ]
 
     @property
     def labels(self) -> tuple[str, ...]:

@@ -1,14 +1,15 @@
 """The task: the public contract of one federation, which nobody can change underneath a device.
 
-Everything here is public and fixed before a device looks at its first record: features with centre and scale, slices,
-clips, the privacy budget, when to report. Its canonical bytes have a digest; every report carries the digest, so that
-a changed task is another task. `fsir.privacy.plan` derives the noise from it, `fsir.privacy.describe` says in words what a device
-gives away.
+Everything here is public and fixed before a device looks at its first record: features with centre
+and scale, slices, clips, the privacy budget, when to report. Its canonical bytes have a digest;
+every report carries the digest, so that a changed task is another task. `fsir.privacy.plan` derives
+the noise from it, `fsir.privacy.describe` says in words what a device gives away.
 """
 
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -27,6 +28,20 @@ class Features:
     names: tuple[str, ...]
     centre: tuple[float, ...]
     scale: tuple[float, ...]
+
+    def indices(self, names: Iterable[str]) -> tuple[int, ...]:
+        """Where these features stand among all; `KeyError` for one that is not there.
+
+        >>> Features(("a", "b", "c"), (0.0,) * 3, (1.0,) * 3).indices(["c", "a"])
+        (2, 0)
+        """
+        index = {name: j for j, name in enumerate(self.names)}
+        return tuple(index[name] for name in names)
+
+    def unknown(self, names: Iterable[str]) -> list[str]:
+        """Those of the names that are no features, in their order."""
+        known = frozenset(self.names)
+        return [name for name in names if name not in known]
 
 
 @dataclass(frozen=True)
@@ -48,7 +63,10 @@ class Clip:
 
 @dataclass(frozen=True)
 class Privacy:
-    """The total budget of a device for this task; `unit_records` consecutive records are protected together."""
+    """The total budget of a device for this task.
+
+    `unit_records` consecutive records are protected together.
+    """
 
     epsilon: float
     delta: float = 1e-6
@@ -56,11 +74,12 @@ class Privacy:
     unit_records: int = 1
 
 
-@dataclass(frozen=True)
-class Report:
-    """When a device reports: at exactly `records` records, or with all it has (at most `records`) at a `deadline`.
+@dataclass(frozen=True, kw_only=True)
+class Reporting:
+    """When a device reports.
 
-    `sigma_0`, the tolerated noise, stands for the fewest records that keep it.
+    At exactly `records` records, or with all it has (at most `records`) at a `deadline`. `sigma_0`,
+    the tolerated noise, stands for the fewest records that keep it.
     """
 
     records: int | None = None
@@ -70,12 +89,17 @@ class Report:
     presence: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Screening:
-    """How a first report chooses the features of the second one."""
+    """How a first report chooses the features of the second one.
 
-    method: str = "dense"  # dense: noisy sums of all features; votes: indices computed from them on the device
-    records: str = "same"  # same: both stages share the budget; fresh: disjoint records, each stage has all of it
+    By the `method` dense it holds noisy sums of all features; by votes, indices that the device
+    computes from them. If the `records` of both stages are the same, they share the budget; fresh
+    ones are disjoint, and each stage has all of it.
+    """
+
+    method: str = "dense"  # dense | votes
+    records: str = "same"  # same | fresh
     share: float = 0.5  # of mu^2, for the first stage, where records are the same
     select: str = "per_slice"  # per_slice | overall | significant | majority (for votes)
     keep: int = 3  # features kept per slice, or overall
@@ -85,26 +109,42 @@ class Screening:
     quorum: int = 1  # devices that must have reported before the active set is published ...
     wait_seconds: float = 0.0  # ... or so long after the first report, if above 0
     final_norm: float | None = None  # C of the second stage ...
-    final_norm_factor: float | None = (
-        None  # ... or this times the square root of its number of features
-    )
+    final_norm_factor: float | None = None  # ... or this times sqrt(its number of features)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Task:
-    """One federation. Get it from `fsir.contract`, which checks everything."""
+    """One federation: the public contract that every report is made under.
+
+    Get it from `load_task`, `task_from_table` or `decode_task`, which check everything. Each
+    section of the file is an attribute with the fields of the file; docs/task.md explains them.
+
+    Examples
+    --------
+    >>> import fsir
+    >>> task = fsir.task_from_table({
+    ...     "name": "example",
+    ...     "features": {"names": ["a", "b"]},
+    ...     "response": {"classes": ["no", "yes"]},
+    ...     "clip": {"truncate": 2, "norm": 2.5},
+    ...     "privacy": {"epsilon": 1},
+    ...     "report": {"records": 100},
+    ... })
+    >>> isinstance(task, fsir.Task), task.features.names, task.report.records
+    (True, ('a', 'b'), 100)
+    >>> task.digest == fsir.decode_task(task.encode()).digest
+    True
+    """
 
     name: str
     features: Features
     response: Response
     clip: Clip
     privacy: Privacy
-    report: Report
+    report: Reporting
     screening: Screening | None = None
     dimension: int | None = None  # None: decided from the data (auto)
-    aggregation: str | None = (
-        None  # None: exact sums; TRIMMED: without the outer quarters (`fsir.estimate.trimming`)
-    )
+    aggregation: str | None = None  # None: exact sums; TRIMMED: as `fsir.estimate.trimming` has it
     epoch: int = 1
 
     @property
@@ -113,12 +153,22 @@ class Task:
         return len(self.features.names)
 
     @property
+    def screens_by_votes(self) -> bool:
+        """Whether the first report of a device holds votes instead of noisy sums."""
+        return self.screening is not None and self.screening.method == "votes"
+
+    @property
+    def asks_for_fresh_records(self) -> bool:
+        """Whether the second report of a device is about other records than the first."""
+        return self.screening is not None and self.screening.records == "fresh"
+
+    @property
     def slicing(self) -> Slicing:
         """The map from responses to slices."""
         return Slicing(self.response.classes, self.response.cuts)
 
     def table(self) -> dict[str, Any]:
-        """The task as plain nested tables: what a TOML file holds, with every default written out."""
+        """The task as plain nested tables: what a TOML file holds, every default written out."""
         table: dict[str, Any] = _plain(self)
         return table
 

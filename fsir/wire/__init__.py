@@ -1,1 +1,4 @@
-"""What goes over the wire: messages, their bytes, and which of them no honest device can have sent. Pure."""
+"""What goes over the wire: messages, their bytes, and which of them no honest device can send.
+
+Pure.
+"""

@@ -1,13 +1,14 @@
 """How many parts a msgpack message has, before anything is built from it.
 
-A byte on the wire can become a hundred in memory: an empty map, or the place that a list reserves for entries which
-never come. So a message of unknown origin is walked through first, with a few integers of memory.
+A byte on the wire can become a hundred in memory: an empty map, or the place that a list reserves
+for entries which never come. So a message of unknown origin is walked through first, with a few
+integers of memory.
 """
 
 from __future__ import annotations
 
-# By the first byte of a part: how many bytes follow it, and for texts and lists, whose length comes next, how many
-# bytes that takes. Lists of a short length have it in the first byte itself.
+# By the first byte of a part: how many bytes follow it, and for texts and lists, whose length comes
+# next, how many bytes that takes. Lists of a short length have it in the first byte itself.
 _SIZE = (
     [0] * 0xA0
     + [byte & 31 for byte in range(0xA0, 0xC0)]
@@ -17,19 +18,16 @@ _SIZE = (
 )
 _LENGTH = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4, 0xDC: 2, 0xDD: 4, 0xDE: 2, 0xDF: 4}
 _PARTS = {byte: (byte & 15) * (2 if byte < 0x90 else 1) for byte in range(0x80, 0xA0)}
-_UNKNOWN = frozenset(
-    (0xC1, *range(0xC7, 0xCA), *range(0xD4, 0xD9))
-)  # extensions, which no message has
+# Extensions, which no message has.
+_UNKNOWN = frozenset((0xC1, *range(0xC7, 0xCA), *range(0xD4, 0xD9)))
 
 
 def check(raw: bytes, most: int, deepest: int) -> None:
-    """`ValueError` if a message has more parts, or lists in lists, than that, or is not msgpack at all."""
-    at, end, left, above = (
-        0,
-        len(raw),
-        1,
-        list[int](),
-    )  # parts to come in this list, and in those that it is in
+    """`ValueError` if a message has more parts, or lists in lists, than that, or is no msgpack."""
+    at = 0
+    end = len(raw)
+    left = 1  # parts to come in this list ...
+    above: list[int] = []  # ... and in those that it is in
     while True:
         while not left:
             if not above:
@@ -37,7 +35,8 @@ def check(raw: bytes, most: int, deepest: int) -> None:
                     raise ValueError(f"{abs(end - at)} bytes too {'many' if at < end else 'few'}")
                 return
             left = above.pop()
-        left, most = left - 1, most - 1
+        left -= 1
+        most -= 1
         if most < 0 or at >= end:
             raise ValueError("too many parts" if most < 0 else "cut short")
         byte = raw[at]

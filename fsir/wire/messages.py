@@ -1,21 +1,21 @@
 """What goes over the wire: msgpack, versioned, checked on arrival.
 
 Topics under `fsir/1/<task>/`: `task`, `report/<device>`, `receipt/<device>`, `active`, `subspace`,
-`presence/<device>`. Whatever arrives either decodes to one of the frozen messages below or raises `MessageError`;
-nothing else.
+`presence/<device>`. Whatever arrives either decodes to one of the frozen messages below or raises
+`MessageError`; nothing else.
 """
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import msgpack
 import numpy as np
-from numpy.typing import NDArray
 
+from fsir.arrays import Flags, Integers, Matrix
 from fsir.limits import ID_BYTES
 from fsir.privacy.plan import FINAL, SCREENING
 from fsir.wire import codec
@@ -25,10 +25,8 @@ PREFIX = f"fsir/{VERSION}"
 STAGES = (SCREENING, FINAL)
 STATUSES = ("counted", "duplicate", "refused")
 
-Matrix = NDArray[np.float64]
 
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Report:
     """What a device publishes, once per stage: noisy blocks, or votes computed from them."""
 
@@ -36,8 +34,8 @@ class Report:
     device: str
     stage: str
     n: int
-    blocks: tuple[NDArray[np.int64], ...] = ()
-    votes: NDArray[np.bool_] | None = None  # features x slices
+    blocks: tuple[Integers, ...] = ()
+    votes: Flags | None = None  # features x slices
 
 
 @dataclass(frozen=True)
@@ -69,7 +67,10 @@ class Active:
 
 @dataclass(frozen=True, eq=False)
 class Classifier:
-    """Linear scores `weights @ z + bias` of a projected record `z`, one per class; the largest one wins."""
+    """Linear scores `weights @ z + bias` of a projected record `z`, one per class.
+
+    The largest one wins.
+    """
 
     classes: tuple[str, ...]
     weights: Matrix
@@ -77,9 +78,44 @@ class Classifier:
     centroids: Matrix  # classes x dimension
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Subspace:
-    """The estimate that devices use: a standardised record `x` becomes `basis^T x` (see `fsir.estimate.projection`)."""
+    """The estimate that devices use: a standardised record `x` becomes `basis^T x`.
+
+    `Projector` does it.
+
+    Attributes
+    ----------
+    features : tuple of str
+        The features that the directions combine.
+    basis : array, features x dimension
+        The directions, for records standardised by the centre and scale of the task.
+    singular_values : array
+        Of the whitened slice means; those above `noise_level` stand out of the noise.
+    expected_error : float
+        The expected `projection_loss` of the basis against the truth.
+    classifier : Classifier or None
+        Where the response is a class.
+    notes : tuple of str
+        What whoever uses the estimate should know about it.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import fsir
+    >>> fsir.Subspace(
+    ...     task=bytes(32),
+    ...     version=1,
+    ...     features=("a", "b"),
+    ...     basis=np.array([[1.0], [0.0]]),
+    ...     singular_values=np.array([0.8, 0.1]),
+    ...     noise_level=0.2,
+    ...     expected_error=0.3,
+    ...     devices=12,
+    ...     records=1200,
+    ... ).dimension
+    1
+    """
 
     task: bytes
     version: int
@@ -92,7 +128,7 @@ class Subspace:
     records: int
     refused: int = 0
     classifier: Classifier | None = None
-    notes: tuple[str, ...] = field(default=())
+    notes: tuple[str, ...] = ()
 
     @property
     def dimension(self) -> int:
@@ -121,7 +157,7 @@ def topic(task: str, kind: str, device: str | None = None) -> str:
     return f"{PREFIX}/{task}/{kind}" if device is None else f"{PREFIX}/{task}/{kind}/{device}"
 
 
-# --- encoding -------------------------------------------------------------------------------------------------------
+# --- encoding -------------------------------------------------------------------------------------
 
 
 def encode(message: Message) -> bytes:
@@ -133,53 +169,65 @@ def encode(message: Message) -> bytes:
 
 def _body(message: Message) -> dict[str, Any]:
     if isinstance(message, Report):
-        body: dict[str, Any] = {
-            "task": message.task,
-            "device": message.device,
-            "stage": message.stage,
-            "n": message.n,
-        }
-        if message.votes is not None:
-            return body | {
-                "votes": [list(message.votes.shape), np.packbits(message.votes).tobytes()]
-            }
-        packed = codec.pack(message.blocks)
-        return body | {
-            "blocks": [packed.sizes, packed.centres, packed.k, packed.unary, packed.remainders]
-        }
+        return _report(message)
     if isinstance(message, Receipt):
-        verdicts = {stage: [v.report, v.status, v.reason] for stage, v in message.verdicts.items()}
-        return {"task": message.task, "device": message.device, "verdicts": verdicts}
+        return _receipt(message)
     if isinstance(message, Active):
-        return {
-            "task": message.task,
-            "features": list(message.features),
-            "devices": message.devices,
-        }
+        return _active(message)
     if isinstance(message, Presence):
         return {"device": message.device, "online": message.online}
-    body = {
-        "task": message.task,
-        "version": message.version,
-        "features": list(message.features),
-        "basis": _packed(message.basis),
-        "singular_values": _packed(message.singular_values),
-        "noise_level": message.noise_level,
-        "expected_error": message.expected_error,
-        "devices": message.devices,
-        "records": message.records,
-        "refused": message.refused,
-        "notes": list(message.notes),
+    return _subspace(message)
+
+
+def _report(report: Report) -> dict[str, Any]:
+    body: dict[str, Any] = {
+        "task": report.task,
+        "device": report.device,
+        "stage": report.stage,
+        "n": report.n,
     }
-    if message.classifier is not None:
-        c = message.classifier
-        arrays = {
-            "weights": _packed(c.weights),
-            "bias": _packed(c.bias),
-            "centroids": _packed(c.centroids),
-        }
-        body["classifier"] = {"classes": list(c.classes), **arrays}
+    if report.votes is not None:
+        body["votes"] = [list(report.votes.shape), np.packbits(report.votes).tobytes()]
+    else:
+        body["blocks"] = list(codec.pack(report.blocks))
     return body
+
+
+def _receipt(receipt: Receipt) -> dict[str, Any]:
+    verdicts = {stage: [v.report, v.status, v.reason] for stage, v in receipt.verdicts.items()}
+    return {"task": receipt.task, "device": receipt.device, "verdicts": verdicts}
+
+
+def _active(active: Active) -> dict[str, Any]:
+    return {"task": active.task, "features": list(active.features), "devices": active.devices}
+
+
+def _subspace(subspace: Subspace) -> dict[str, Any]:
+    body = {
+        "task": subspace.task,
+        "version": subspace.version,
+        "features": list(subspace.features),
+        "basis": _packed(subspace.basis),
+        "singular_values": _packed(subspace.singular_values),
+        "noise_level": subspace.noise_level,
+        "expected_error": subspace.expected_error,
+        "devices": subspace.devices,
+        "records": subspace.records,
+        "refused": subspace.refused,
+        "notes": list(subspace.notes),
+    }
+    if subspace.classifier is not None:
+        body["classifier"] = _classifier(subspace.classifier)
+    return body
+
+
+def _classifier(classifier: Classifier) -> dict[str, Any]:
+    return {
+        "classes": list(classifier.classes),
+        "weights": _packed(classifier.weights),
+        "bias": _packed(classifier.bias),
+        "centroids": _packed(classifier.centroids),
+    }
 
 
 def _packed(array: Matrix) -> list[Any]:

@@ -31,10 +31,7 @@ class Admission:
         self._tests = Plausibility(stage)
         self._n = n
         self.honest = np.rint(honest)
-        ends = np.cumsum([block.size for block in stage.blocks]).tolist()
-        self.blocks = [
-            slice(end - block.size, end) for block, end in zip(stage.blocks, ends, strict=True)
-        ]
+        self.blocks = stage.spans
 
     def passes(self, rows: Matrix) -> Flags:
         """Whether each row would be merged."""

@@ -77,10 +77,8 @@ class Population:
         self._quantiser = Quantiser(task, self.stage)
         self._cuts = np.array(task.response.cuts)
         blocks = self.stage.blocks
-        self._step = np.repeat([block.step for block in blocks], [block.size for block in blocks])
-        self._spread = np.repeat(
-            [block.sd / block.worth for block in blocks], [block.size for block in blocks]
-        )
+        self._step = np.repeat([block.step for block in blocks], self.stage.sizes)
+        self._spread = np.repeat([block.sd / block.worth for block in blocks], self.stage.sizes)
 
     def draw(self, rng: np.random.Generator) -> Draw:
         """Devices that all tell the truth."""

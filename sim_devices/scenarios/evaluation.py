@@ -25,8 +25,7 @@ from sim_devices.datasets.population import DeviceStream
 
 def columns(task: Task, subspace: Subspace) -> list[int]:
     """Where the features of a subspace stand in a record of the task."""
-    index = {name: j for j, name in enumerate(task.features.names)}
-    return [index[name] for name in subspace.features]
+    return list(task.features.indices(subspace.features))
 
 
 def projected(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -> Matrix:

@@ -72,7 +72,7 @@ def report(task: Task, device: str, seed: int, stage: Stage | None = None, **cha
         "stage": stage.name,
         "n": released.n,
     }
-    if stage.name == SCREENING and task.screening is not None and task.screening.method == "votes":
+    if stage.name == SCREENING and task.screening is not None and task.screens_by_votes:
         body["votes"] = private_votes(released, Totals(stage), task.screening.threshold)
     else:
         body["blocks"] = released.blocks

@@ -21,7 +21,10 @@ P = 10
 def model_task(
     model: str, n: int, epsilon: float, delta: float = 1e-6, d: int | None = None, **privacy: str
 ) -> Task:
-    """The task of a model with the public rule for the clip; `epsilon` and `delta` are all that a device spends."""
+    """The task of a model with the public rule for the clip.
+
+    `epsilon` and `delta` are all that a device spends.
+    """
     return task_from_table(
         {
             "name": f"model-{model}",
@@ -54,7 +57,10 @@ def exact_moments(task: Task, model: str, records: int, rng: np.random.Generator
 def federations(
     tasks: list[Task], model: str, n: int, K: int, count: int
 ) -> Iterator[tuple[ExactMoments, list[Totals]]]:
-    """`count` federations: what their records add up to, and what the aggregator holds of it under each task."""
+    """`count` federations.
+
+    What their records add up to, and what the aggregator holds of it under each task.
+    """
     for seed in range(count):
         rng = np.random.default_rng([seed, n, K])
         exact = exact_moments(tasks[0], model, n * K, rng)

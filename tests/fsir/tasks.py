@@ -9,7 +9,10 @@ from fsir.task.task import Task
 
 
 def table(p: int = 3, **changes: Any) -> dict[str, Any]:
-    """A valid task of p features and three classes; a changed section is merged, `None` removes a field."""
+    """A valid task of p features and three classes.
+
+    A changed section is merged, and `None` removes a field.
+    """
     base: dict[str, Any] = {
         "name": "test",
         "features": {"names": [f"x{j}" for j in range(p)]},

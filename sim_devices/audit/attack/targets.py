@@ -13,7 +13,7 @@ import numpy as np
 
 from fsir.arrays import Flags, Matrix
 from fsir.contract import task_from_table
-from fsir.privacy.plan import total_mu
+from fsir.privacy.budget import total_mu
 from fsir.task.task import Task
 from sim_devices.audit.attack import tracing
 from sim_devices.audit.attack.roc import Panel, Traced

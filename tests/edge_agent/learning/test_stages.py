@@ -48,9 +48,7 @@ def test_two_stages(rule):
     second = agent.outgoing(2.0)
     assert [r.stage for r in reports(first + second)] == ["screening", "final"]
     stage = final_stage(two, (1, 4))
-    assert [len(block) for block in reports(second)[0].blocks] == [
-        block.size for block in stage.blocks
-    ]
+    assert tuple(len(block) for block in reports(second)[0].blocks) == stage.sizes
     intervals = [(row.first, row.last) for row in agent.state.ledger()]
     assert intervals == [(0, 99), (100, 199) if rule["records"] == "fresh" else (0, 99)]
     assert agent.state.kept_count("test") == 0

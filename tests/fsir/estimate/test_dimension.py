@@ -1,3 +1,5 @@
+"""How many directions are counted, with and without any to count."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -32,12 +34,18 @@ def test_directions_are_counted_until_the_first_that_noise_could_give():
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 10.0])
 @pytest.mark.parametrize("offset", [0.0, 2.0])
 def test_a_response_that_has_nothing_to_do_with_the_features_gives_no_direction(epsilon, offset):
-    """Also where features are far from their public centre, so that noise of the counts enters in one direction."""
-    n, K, count = 200, 3, 100
+    """Also where features are far from their public centre.
+
+    Then noise of the counts enters in one direction.
+    """
+    n = 200
+    K = 3
     task = model_task("III", n, epsilon)
-    stage, rng = first_stage(task), np.random.default_rng(3)
-    ratios, counted = [], 0
-    for _ in range(count):
+    stage = first_stage(task)
+    rng = np.random.default_rng(3)
+    ratios = []
+    counted = 0
+    for _ in range(100):
         moments = Moments(task, stage)
         rows = moments.quantiser.truncated(
             rng.standard_normal((n * K, P)) + offset * (np.arange(P) < 5)
@@ -49,9 +57,8 @@ def test_a_response_that_has_nothing_to_do_with_the_features_gives_no_direction(
         counted += count_directions(values, P, stage.slices - 1, n * K) > 0
         ratios.append(values[0] / noise_level(P, stage.slices - 1, n * K))
     assert counted <= 5
-    assert np.mean(ratios) == pytest.approx(
-        0.84, abs=0.03
-    )  # of white noise the mean is 0.84 of the 95% quantile
+    # Of white noise the mean is 0.84 of the 95% quantile.
+    assert np.mean(ratios) == pytest.approx(0.84, abs=0.03)
 
 
 def test_auto_takes_what_stands_out_and_at_least_one():

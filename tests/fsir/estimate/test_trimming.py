@@ -1,4 +1,4 @@
-"""Trimmed sums: exact, the same in any order, bounded in what one report can do, and with an honest price."""
+"""Trimmed sums: exact, the same in any order, bounded against liars, and at an honest price."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from fsir.errors import AccumulatorError
-from fsir.estimate.covariance import Levels, covariance, merged, trimmed
+from fsir.estimate.covariance import Levels, covariance, merged
 from fsir.estimate.dimension import count_directions
 from fsir.estimate.directions import whitened
 from fsir.estimate.subspace import estimate, projection_loss
@@ -46,15 +46,15 @@ def test_it_is_the_exact_sum_of_the_middle(table):
 
 @given(values, st.integers(-(2**53), 2**53))
 def test_one_report_cannot_leave_the_range_of_the_others(table, lie):
-    """With four devices or more, whatever one of them says, the mean stays between two of the others."""
+    """With four devices or more, whatever one says, the mean stays between two of the others."""
     if table.shape[1] < 4:
         return
     others = table[:, 1:]
     table[:, 0] = lie
     kept = table.shape[1] - 2 * cut(table.shape[1])
-    found = trimmed_sum(table)
-    assert (found <= kept * others.max(axis=1)).all()
-    assert (found >= kept * others.min(axis=1)).all()
+    sums = trimmed_sum(table)
+    assert (sums <= kept * others.max(axis=1)).all()
+    assert (sums >= kept * others.min(axis=1)).all()
 
 
 def test_short_integers_do_not_wrap_round_and_long_ones_say_when_they_would():
@@ -81,96 +81,82 @@ def test_the_stated_price_is_the_real_one_for_normal_values(devices):
 
 @pytest.mark.parametrize("rho", [0.3, 0.6, 0.9])
 def test_what_trimming_adds_is_nearly_independent_from_value_to_value(rho):
-    rng, K = np.random.default_rng(1), 40
+    rng = np.random.default_rng(1)
+    K = 40
     a, b = rng.standard_normal((2, 100_000, K))
     b = rho * a + (1.0 - rho**2) ** 0.5 * b
-    found = K * np.cov(*(trimmed_sum(x) / (K - 2 * cut(K)) for x in (a, b)))
-    excess = found[0, 1] - rho
+    covariances = K * np.cov(*(trimmed_sum(x) / (K - 2 * cut(K)) for x in (a, b)))
+    excess = covariances[0, 1] - rho
     assert -0.02 <= excess <= (inflation(K) - 1.0) * rho**3 + 0.02
 
 
 def test_fewer_than_four_reports_are_simply_added():
     stage = first_stage(task(3))
-    rows = np.random.default_rng(2).integers(
-        -50, 50, (3, sum(block.size for block in stage.blocks))
-    )
-    found = trimmed_totals(stage, trimmed_sum(rows.T), 3, 300)
+    rows = np.random.default_rng(2).integers(-50, 50, (3, sum(stage.sizes)))
+    totals = trimmed_totals(stage, trimmed_sum(rows.T), 3, 300)
     plain = Totals(stage)
-    plain.n, plain.devices = 300, 3
-    for block, part in zip(
-        plain.blocks, np.split(rows.sum(axis=0), np.cumsum([9, 3, 3])), strict=True
-    ):
+    plain.n = 300
+    plain.devices = 3
+    parts = np.split(rows.sum(axis=0), np.cumsum([9, 3, 3]))
+    for block, part in zip(plain.blocks, parts, strict=True):
         block[...] = part
-    assert merged(found).M.tobytes() == merged(plain).M.tobytes()
-    assert merged(found).levels == merged(plain).levels
+    assert merged(totals).M.tobytes() == merged(plain).M.tobytes()
+    assert merged(totals).levels == merged(plain).levels
 
 
 def test_equal_reports_give_what_their_sum_gives():
     stage = first_stage(task(3))
-    row = np.random.default_rng(3).integers(-50, 50, sum(block.size for block in stage.blocks))
-    found = trimmed_totals(stage, trimmed_sum(np.repeat(row[:, None], 12, axis=1)), 12, 1200)
+    row = np.random.default_rng(3).integers(-50, 50, sum(stage.sizes))
+    twelve = trimmed_totals(stage, trimmed_sum(np.repeat(row[:, None], 12, axis=1)), 12, 1200)
     one = trimmed_totals(stage, row, 1, 100)
-    for mine, other in (
-        (found.sums(), one.sums()),
-        (found.counts(), one.counts()),
-        (found.second(), one.second()),
-    ):
-        assert mine == pytest.approx(12 * other)
-
-
-def test_the_known_noise_is_that_of_the_sum_unless_something_is_cut_off():
-    levels, T = Levels(1e-3, 2e-3, 3e-3, 4e-3), np.eye(4)
-    assert trimmed(levels, T, 3, 1000, 1.0) == levels
-    more = trimmed(levels, T, 3, 1000, 1.2)
-    assert more.sums == pytest.approx(1.2e-3 + 0.2 / 3000)
-    assert more.counts == pytest.approx(2.4e-3 + 0.2 * 2 / 9000)
-    assert (more.diagonal, more.off_diagonal) == pytest.approx(
-        (3.6e-3 + 0.4 / 1000, 4.8e-3 + 0.2 / 1000)
-    )
+    assert twelve.sums() == pytest.approx(12 * one.sums())
+    assert twelve.counts() == pytest.approx(12 * one.counts())
+    assert twelve.second() == pytest.approx(12 * one.second())
 
 
 def test_the_estimate_says_when_nothing_was_cut_off():
     small = task(3, aggregation="trimmed", privacy={"epsilon": 20.0})
     stage = first_stage(small)
-    rows = np.random.default_rng(4).integers(0, 50, (sum(block.size for block in stage.blocks), 4))
+    rows = np.random.default_rng(4).integers(0, 50, (sum(stage.sizes), 4))
     for devices in (3, 4):
         totals = trimmed_totals(stage, trimmed_sum(rows[:, :devices]), devices, 100 * devices)
-        assert any("a single false one" in note for note in estimate(small, totals).notes) == (
-            devices < 4
-        )
+        notes = estimate(small, totals).notes
+        assert any("a single false one" in note for note in notes) == (devices < 4)
 
 
-# --- federations ------------------------------------------------------------------------------------------------------
+# --- federations ----------------------------------------------------------------------------------
 
 
 def compare(model: str, n: int, K: int, epsilon: float, count: int) -> dict[str, dict[str, float]]:
-    """Federations whose reports are added, or trimmed: how far off they are and say that they are, what they invent."""
+    """Federations whose reports are added, or trimmed.
+
+    How far off they are and say that they are, and how often they invent directions.
+    """
     population = Population(Setting(model=model, devices=K, n=n, p=P, epsilon=epsilon))
+    stage = population.stage
     d = population.setting.d
-    chosen, stage = model_task(model, n, epsilon, d=d), population.stage
-    found = {"sum": np.zeros((count, 3)), "trimmed": np.zeros((count, 3))}
+    chosen = model_task(model, n, epsilon, d=d)
+    outcomes = {"sum": np.zeros((count, 3)), "trimmed": np.zeros((count, 3))}
     for r in range(count):
         draw = population.draw(np.random.default_rng([r, n, K]))
         rows = draw.rows.astype(np.int64).T
         plain = trimmed_totals(stage, rows.sum(axis=1), K, n * K)
-        plain.scale = plain.inflation = 1.0
-        for name, totals in (
-            ("sum", plain),
-            ("trimmed", trimmed_totals(stage, trimmed_sum(rows), K, n * K)),
-        ):
+        plain.scale = 1.0
+        plain.inflation = 1.0
+        trimmed = trimmed_totals(stage, trimmed_sum(rows), K, n * K)
+        for name, totals in (("sum", plain), ("trimmed", trimmed)):
             subspace = estimate(chosen, totals)
             counted = count_directions(subspace.singular_values, P, stage.slices - 1, n * K)
-            found[name][r] = (
-                projection_loss(subspace.basis, draw.truth),
-                subspace.expected_error,
-                counted > d,
-            )
+            loss = projection_loss(subspace.basis, draw.truth)
+            outcomes[name][r] = (loss, subspace.expected_error, counted > d)
     figures = {}
-    for name, rows in found.items():
+    for name, rows in outcomes.items():
         loss, expected, invented = rows.mean(axis=0)
         figures[name] = {"loss": loss, "ratio": expected / loss, "invented": invented}
-        print(f"model {model} n {n} K {K} epsilon {epsilon:g} {name}: loss {loss:.4f} ratio {expected / loss:.3f} "
-              f"invented {invented:.3f}")  # fmt: skip
+        print(
+            f"model {model} n {n} K {K} epsilon {epsilon:g} {name}: loss {loss:.4f} "
+            f"ratio {expected / loss:.3f} invented {invented:.3f}"
+        )
     return figures
 
 
@@ -188,55 +174,70 @@ def test_trimmed_estimates_over_200_federations(model, n, K):
     for epsilon in (1.0, 2.0):
         figures = compare(model, n, K, epsilon, 200)
         assert 0.85 <= figures["trimmed"]["ratio"] <= 1.2
-        assert (
-            figures["trimmed"]["invented"] <= max(figures["sum"]["invented"], 0.01) + 0.015
-        )  # two in 200, by chance
+        # Two in 200, by chance.
+        most = max(figures["sum"]["invented"], 0.01) + 0.015
+        assert figures["trimmed"]["invented"] <= most
+
+
+CORRELATED = task(
+    8,
+    response={"classes": ["a", "b", "c", "d"]},
+    clip={"truncate": 5.0, "norm": 10.0},
+    privacy={"mechanism": "none"},
+    report={"records": 400},
+    dimension=1,
+)
+
+
+def correlated_totals(K: int, seed: int) -> Totals:
+    """The trimmed totals of K devices with correlated features, one of which tells a class."""
+    n = CORRELATED.report.records
+    stage = first_stage(CORRELATED)
+    p = stage.p
+    H = stage.slices
+    quantiser = Quantiser(CORRELATED, stage)
+    root = np.linalg.cholesky(0.9 ** np.abs(np.subtract.outer(range(p), range(p))))
+    rng = np.random.default_rng(seed)
+    slices = rng.integers(0, H, n * K)
+    X = rng.standard_normal((n * K, p)) @ root.T
+    X = X + 0.6 * (slices == 1)[:, None] * (root @ root.T)[0]
+    X = quantiser.clipped(quantiser.truncated(X)).reshape(K, n, p)
+    one_hot = np.eye(H)[slices].reshape(K, n, H)
+    T = X.swapaxes(1, 2) @ X
+    rows, columns = np.triu_indices(p, 1)
+    parts = (
+        (X.swapaxes(1, 2) @ one_hot).reshape(K, -1),
+        one_hot.sum(axis=1),
+        np.diagonal(T, axis1=1, axis2=2),
+        T[:, rows, columns],
+    )
+    reports = np.concatenate(parts, axis=1).astype(np.int64)
+    return trimmed_totals(stage, trimmed_sum(reports.T), K, n * K)
 
 
 @pytest.mark.slow
 def test_trimming_is_no_loss_of_records():
-    """Correlated features, no mechanism noise: counted as fewer records, it would invent directions."""
-    p, n, K, H = 8, 400, 40, 4
-    chosen = task(
-        p, response={"classes": ["a", "b", "c", "d"]}, clip={"truncate": 5.0, "norm": 10.0},
-        privacy={"mechanism": "none"}, report={"records": n}, dimension=1,
-    )  # fmt: skip
-    stage, root = (
-        first_stage(chosen),
-        np.linalg.cholesky(0.9 ** np.abs(np.subtract.outer(range(p), range(p)))),
-    )
-    quantiser, f, above = Quantiser(chosen, stage), inflation(K), np.triu_indices(p, 1)
-    invented, figures = {"shipped": [], "fewer records": []}, []
+    """Correlated features, no mechanism noise: counted as fewer records, it would invent some."""
+    K = 40
+    p = CORRELATED.p
+    H = CORRELATED.slicing.count
+    figures = []
+    invented = []
+    invented_by_fewer_records = []
     for seed in range(200):
-        rng = np.random.default_rng(seed)
-        slices = rng.integers(0, H, n * K)
-        X = (
-            rng.standard_normal((n * K, p)) @ root.T
-            + 0.6 * (slices == 1)[:, None] * (root @ root.T)[0]
-        )
-        X, one_hot = (
-            quantiser.clipped(quantiser.truncated(X)).reshape(K, n, p),
-            np.eye(H)[slices].reshape(K, n, H),
-        )
-        G, T = X.swapaxes(1, 2) @ one_hot, X.swapaxes(1, 2) @ X
-        parts = (
-            G.reshape(K, -1),
-            one_hot.sum(axis=1),
-            np.diagonal(T, axis1=1, axis2=2),
-            T[:, above[0], above[1]],
-        )
-        totals = trimmed_totals(
-            stage, trimmed_sum(np.concatenate(parts, axis=1).astype(np.int64).T), K, n * K
-        )
-        found = estimate(chosen, totals)
-        figures.append((projection_loss(found.basis, np.eye(p)[:, :1]), found.expected_error))
-        m = replace(merged(totals), N=round(n * K / f), levels=Levels(0.0, 0.0, 0.0, 0.0))
+        totals = correlated_totals(K, seed)
+        subspace = estimate(CORRELATED, totals)
+        loss = projection_loss(subspace.basis, np.eye(p)[:, :1])
+        figures.append((loss, subspace.expected_error))
+        counted = count_directions(subspace.singular_values, p, H - 1, totals.n)
+        invented.append(counted > 1)
+        fewer = round(totals.n / inflation(K))
+        m = replace(merged(totals), N=fewer, levels=Levels(0.0, 0.0, 0.0, 0.0))
         naive = whitened(m, covariance(m)).singular_values
-        invented["shipped"].append(count_directions(found.singular_values, p, H - 1, n * K) > 1)
-        invented["fewer records"].append(count_directions(naive, p, H - 1, m.N) > 1)
+        invented_by_fewer_records.append(count_directions(naive, p, H - 1, fewer) > 1)
     loss, expected = np.mean(figures, axis=0)
-    shares = {name: np.mean(seen) for name, seen in invented.items()}
+    shares = {"shipped": np.mean(invented), "fewer": np.mean(invented_by_fewer_records)}
     print(f"invented: {shares}; loss {loss:.4f} expected {expected:.4f}")
     assert shares["shipped"] <= 0.02
-    assert shares["fewer records"] >= 0.05
+    assert shares["fewer"] >= 0.05
     assert loss < expected < 1.6 * loss

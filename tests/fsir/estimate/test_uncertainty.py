@@ -1,6 +1,8 @@
+"""The estimate knows how far off it is, and how many directions there are."""
+
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -16,65 +18,77 @@ from tests.fsir.simulated import P, federations, model_task, true_directions
 SILENT = Levels(0.0, 0.0, 0.0, 0.0)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Figures:
+    """Means over federations: how far off the estimate is and says it is, and what it counts."""
+
+    loss: float
+    expected: float
+    found: float
+    invented: float
+    weakest: float  # true singular value of the last direction, over the noise level
+
+    def __str__(self) -> str:
+        figures = "  ".join(f"{name} {value:.4f}" for name, value in vars(self).items())
+        return f"{figures}  ratio {self.expected / self.loss:.3f}"
+
+
 def run(
     model: str, n: int, K: int, count: int, epsilons: tuple[float, ...]
-) -> dict[float, dict[str, float]]:
-    """Simulated federations: how far off the estimate is and says that it is, and how many directions it counts."""
+) -> dict[float, Figures]:
+    """Simulated federations, by epsilon."""
     beta = true_directions(model)
-    d, N = beta.shape[1], n * K
+    d = beta.shape[1]
+    N = n * K
     tasks = [model_task(model, n, epsilon, d=d) for epsilon in epsilons]
     q = len(tasks[0].response.cuts)
     losses, expected, counted = (np.zeros((len(tasks), count)) for _ in range(3))
     pooled = ExactMoments(N * count, np.zeros((P, q + 1)), np.zeros(q + 1), np.zeros((P, P)))
     levels = [SILENT] * len(tasks)
     for r, (exact, reports) in enumerate(federations(tasks, model, n, K, count)):
-        for total, part in zip(vars(pooled).values(), vars(exact).values(), strict=True):
-            if isinstance(total, np.ndarray):
-                total += part
+        _pool(pooled, exact)
         for i, (task, totals) in enumerate(zip(tasks, reports, strict=True)):
             subspace = estimate(task, totals)
-            losses[i, r], expected[i, r] = (
-                projection_loss(subspace.basis, beta),
-                subspace.expected_error,
-            )
+            losses[i, r] = projection_loss(subspace.basis, beta)
+            expected[i, r] = subspace.expected_error
             counted[i, r] = count_directions(subspace.singular_values, P, q, N)
             levels[i] = merged(totals).levels
-    found = {}
+    figures = {}
     for i, epsilon in enumerate(epsilons):
-        weakest = _true_singular_values(pooled, first_stage(tasks[i]).grid, N, levels[i])[d - 1]
-        found[epsilon] = {
-            "loss": losses[i].mean(),
-            "expected": expected[i].mean(),
-            "found": (counted[i] == d).mean(),
-            "invented": (counted[i] > d).mean(),
-            "weakest": weakest / noise_level(P, q, N),
-        }
-    return found
+        truth = _true_singular_values(pooled, first_stage(tasks[i]).grid, N, levels[i])
+        figures[epsilon] = Figures(
+            loss=losses[i].mean(),
+            expected=expected[i].mean(),
+            found=(counted[i] == d).mean(),
+            invented=(counted[i] > d).mean(),
+            weakest=truth[d - 1] / noise_level(P, q, N),
+        )
+    return figures
+
+
+def _pool(pooled: ExactMoments, exact: ExactMoments) -> None:
+    for total, part in zip(vars(pooled).values(), vars(exact).values(), strict=True):
+        if isinstance(total, np.ndarray):
+            total += part
 
 
 def _true_singular_values(pooled: ExactMoments, grid: float, N: int, levels: Levels) -> np.ndarray:
-    """All federations pooled are as good as the truth; `N` and `levels` say in what noise one of them sees it."""
-    records = pooled.n
-    sums, counts, second = (
-        pooled.sums * grid / records,
-        pooled.counts / records,
-        pooled.second * grid**2 / records,
-    )
-    Sigma = covariance(centred(sums, counts, second, N, SILENT))
-    return whitened(
-        replace(centred(sums, counts, second, N, SILENT), levels=levels), Sigma
-    ).singular_values
+    """All federations pooled are as good as the truth.
+
+    `N` and `levels` say in what noise one of them sees it.
+    """
+    sums = pooled.sums * grid / pooled.n
+    second = pooled.second * grid**2 / pooled.n
+    silent = centred(sums, pooled.counts / pooled.n, second, N, SILENT)
+    return whitened(replace(silent, levels=levels), covariance(silent)).singular_values
 
 
-def check(model: str, n: int, K: int, found: dict[float, dict[str, float]]) -> None:
-    for epsilon, f in found.items():
-        figures = "  ".join(f"{name} {value:.4f}" for name, value in f.items())
-        print(
-            f"model {model:3s} n {n} K {K} epsilon {epsilon:g}  {figures}  ratio {f['expected'] / f['loss']:.3f}"
-        )
-        assert f["expected"] == pytest.approx(f["loss"], rel=0.25)
-        assert f["invented"] <= 0.05
-        assert f["found"] >= 0.95 or f["weakest"] <= 2.0
+def check(model: str, n: int, K: int, by_epsilon: dict[float, Figures]) -> None:
+    for epsilon, figures in by_epsilon.items():
+        print(f"model {model:3s} n {n} K {K} epsilon {epsilon:g}  {figures}")
+        assert figures.expected == pytest.approx(figures.loss, rel=0.25)
+        assert figures.invented <= 0.05
+        assert figures.found >= 0.95 or figures.weakest <= 2.0
 
 
 @pytest.mark.parametrize("model", ["I", "III", "V"])
@@ -90,7 +104,7 @@ def test_expected_error_and_dimension_over_200_federations(model, n, K):
 
 
 def test_more_devices_make_the_expected_error_smaller():
-    few, more, many = (run("V", 500, K, 3, (1.0,))[1.0]["expected"] for K in (5, 20, 80))
+    few, more, many = (run("V", 500, K, 3, (1.0,))[1.0].expected for K in (5, 20, 80))
     assert few > 1.5 * more > 2.0 * many
 
 

@@ -1,3 +1,5 @@
+"""The accounting agrees with others', and the joint sensitivity is sharp."""
+
 from __future__ import annotations
 
 import math
@@ -100,7 +102,7 @@ def test_nonsense_is_refused_by_name(call):
     assert isinstance(caught.value, ValueError)
 
 
-# --- the joint sensitivity ------------------------------------------------------------------------------------------
+# --- the joint sensitivity ------------------------------------------------------------------------
 
 FREE = (3.6, 3.6 / math.sqrt(2.0), 1.0, math.sqrt(2.0) * 3.6)
 BRANCHES = {  # (C, c, s_M, s_S): which replacement is the worst
@@ -114,7 +116,7 @@ BRANCHES = {  # (C, c, s_M, s_S): which replacement is the worst
 
 
 def distance(x, y, same_slice, c, s_M, s_S):
-    """How far one replacement moves the release, in its own layout, in standard deviations of the noise."""
+    """How far one replacement moves the release, in standard deviations of the noise."""
     sums = np.zeros((len(x) + 1, 2))
     sums[:, 0] += np.append(x, c)
     sums[:, 0 if same_slice else 1] -= np.append(y, c)
@@ -128,15 +130,16 @@ def distance(x, y, same_slice, c, s_M, s_S):
 def test_joint_sensitivity_is_reached_and_never_exceeded(scales):
     C, c, s_M, s_S = scales
     mu = accounting.joint_mu(C, c, s_M, s_S)
-    norms, angles = np.linspace(0.0, C, 5), np.linspace(0.0, np.pi, 37)
-    found = max(
+    norms = np.linspace(0.0, C, 5)
+    angles = np.linspace(0.0, np.pi, 37)
+    farthest = max(
         distance(np.array([a, 0.0]), b * np.array([math.cos(t), math.sin(t)]), same, c, s_M, s_S)
         for a in norms
         for b in norms[norms <= a]
         for t in angles
         for same in (True, False)
     )
-    assert 0.99 * mu <= found <= mu * (1 + 1e-12)
+    assert 0.99 * mu <= farthest <= mu * (1 + 1e-12)
 
 
 @given(
@@ -147,7 +150,8 @@ def test_joint_sensitivity_is_reached_and_never_exceeded(scales):
 )
 def test_no_pair_of_records_exceeds_the_joint_sensitivity(scales, entries, norms, same):
     C, c, s_M, s_S = scales
-    x, y = np.array(entries[:4]), np.array(entries[4:])
+    x = np.array(entries[:4])
+    y = np.array(entries[4:])
     x = norms[0] * C * x / max(np.linalg.norm(x), 1e-9)
     y = norms[1] * C * y / max(np.linalg.norm(y), 1e-9)
     assert distance(x, y, same, c, s_M, s_S) <= accounting.joint_mu(*scales) * (1 + 1e-9)
@@ -163,7 +167,7 @@ def test_counts_and_second_moment_are_free(C, mu):
     assert 2.0 * C / s_M == pytest.approx(mu, rel=1e-12)
 
 
-# --- sample sizes, and the formulas of the paper --------------------------------------------------------------------
+# --- sample sizes, and the formulas of the paper --------------------------------------------------
 
 
 @given(st.floats(1e-2, 1e4), st.floats(1e-3, 1e2))
@@ -174,10 +178,12 @@ def test_minimum_sample_size_is_the_smallest(s_M, sigma_0):
 
 
 def test_the_paper_asks_for_more_records_than_needed():
-    exact = accounting.minimum_sample_size(
-        2.0 * 3.0 * math.sqrt(10) / accounting.mu_of(1.0, 1e-6), 0.1
-    )
-    assert accounting.classical_sample_size(10, 3.0, 0.1, 1.0, 1e-6) > exact
+    """Its minimum sample size is `2 R sqrt(2 p log(1.25/delta)) / (sigma_0 epsilon)`."""
+    sensitivity = 2.0 * 3.0 * math.sqrt(10)  # 2 R sqrt(p)
+    classical = accounting.classical_sigma(sensitivity, 1.0, 1e-6)
+    exact = sensitivity / accounting.mu_of(1.0, 1e-6)
+    sizes = [accounting.minimum_sample_size(s_M, 0.1) for s_M in (classical, exact)]
+    assert sizes[0] > sizes[1]
 
 
 @pytest.mark.parametrize(("epsilon", "waste"), [(1.0, 1.43), (2.0, 1.29)])
@@ -200,9 +206,8 @@ def test_e5_the_classical_formula_is_invalid_for_large_epsilon():
 @pytest.mark.parametrize(("p", "waste"), [(10, 13.0), (561, 878.0)])
 def test_e6_the_covariance_lemma_wastes_noise(p, waste):
     delta = 1000**-1.1
-    needed = math.sqrt(2.0) / accounting.mu_of(
-        1.0, delta
-    )  # |xx' - yy'| <= sqrt(2) for records of norm at most 1
+    # |xx' - yy'| <= sqrt(2) for records of norm at most 1.
+    needed = math.sqrt(2.0) / accounting.mu_of(1.0, delta)
     assert accounting.lemma_sigma(p, 1, 1.0, delta) / needed == pytest.approx(waste, rel=0.02)
     assert accounting.lemma_sigma(p, 50, 1.0, delta) == pytest.approx(
         accounting.lemma_sigma(p, 1, 1.0, delta) / 50

@@ -1,3 +1,5 @@
+"""The page for the owner says what leaves, when, and how well it is protected."""
+
 from __future__ import annotations
 
 import math
@@ -65,18 +67,18 @@ def test_the_number_of_records_is_said_to_be_unprotected_where_it_is():
 
 
 def test_trimming_is_mentioned_and_said_to_change_nothing_for_the_owner():
-    page, plain = describe(task(5, aggregation="trimmed")), describe(task(5))
+    page = describe(task(5, aggregation="trimmed"))
+    plain = describe(task(5))
     assert "lying device" in page
     assert "changes nothing about what this device gives away" in page
     assert "lying" not in plain
 
 
 def test_two_reports_are_two_lines():
-    dense, votes = describe(screened(6)), describe(screened(6, method="votes", threshold=0.3))
-    assert (
-        "1. screening report: 21 noisy numbers (sums per slice, and counts, of all 6 features)"
-        in dense
-    )
+    dense = describe(screened(6))
+    votes = describe(screened(6, method="votes", threshold=0.3))
+    first = "screening report: 21 noisy numbers (sums per slice, and counts, of all 6 features)"
+    assert f"1. {first}" in dense
     assert "2. final report" in dense
     assert "at most 4 active" in dense
     assert "names of features" in votes

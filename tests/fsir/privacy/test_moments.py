@@ -1,3 +1,5 @@
+"""Sums are exact, in any order and however they were split; bad records leave no trace."""
+
 from __future__ import annotations
 
 import math
@@ -9,9 +11,10 @@ from hypothesis import strategies as st
 
 from fsir.errors import AccumulatorError, RecordError
 from fsir.limits import MAX_RECORDS
-from fsir.privacy.moments import EXACT, Moments
+from fsir.privacy.moments import Moments
 from fsir.privacy.plan import all_stages, final_stage, first_stage
 from fsir.privacy.quantiser import Quantiser
+from fsir.privacy.sums import EXACT
 from tests.fsir.tasks import screened, task
 
 TASK = task(3, features={"centre": [0.5, -1.0, 0.0], "scale": [1.0, 2.0, 0.3]})
@@ -29,14 +32,14 @@ dirty = st.lists(
 )
 
 
-def learned(found, task=TASK, stage=STAGE):
+def learned(records, task=TASK, stage=STAGE):
     moments = Moments(task, stage)
-    for x, y in found:
+    for x, y in records:
         moments.learn_one(dict(zip(task.features.names, x, strict=True)), y)
     return moments
 
 
-# --- exact sums -----------------------------------------------------------------------------------------------------
+# --- exact sums -----------------------------------------------------------------------------------
 
 
 @given(records, st.data())
@@ -46,8 +49,8 @@ def test_any_split_and_merge_order_gives_the_same_bits(stream, data):
         parts[data.draw(st.integers(0, len(parts) - 1))].append(record)
     pieces = data.draw(st.permutations([learned(part) for part in parts]))
     while len(pieces) > 1:
-        into, other = pieces.pop(), pieces.pop(data.draw(st.integers(0, len(pieces) - 1)))
-        into.merge(other)
+        into = pieces.pop()
+        into.merge(pieces.pop(data.draw(st.integers(0, len(pieces) - 1))))
         pieces.insert(data.draw(st.integers(0, len(pieces))), into)
     assert pieces[0].state() == learned(stream).state()
 
@@ -65,15 +68,16 @@ def test_many_at_once_are_the_same_as_one_by_one(stream, size):
 
 def test_blocks_larger_than_the_buffer_are_the_same_as_one_by_one():
     rng = np.random.default_rng(0)
-    X, y = rng.normal(scale=2.0, size=(5000, 3)), rng.choice(["a", "b", "c"], 5000)
-    whole, pieces = Moments(TASK, STAGE), Moments(TASK, STAGE)
+    X = rng.normal(scale=2.0, size=(5000, 3))
+    y = rng.choice(["a", "b", "c"], 5000)
+    whole = Moments(TASK, STAGE)
+    pieces = Moments(TASK, STAGE)
     whole.learn_many(X, y)
     for start, end in ((0, 1), (1, 900), (900, 2500), (2500, 5000)):
         pieces.learn_many(X[start:end], y[start:end])
     assert whole.n == pieces.n == 5000
-    assert (
-        whole.state() == pieces.state() == learned(zip(X.tolist(), y.tolist(), strict=True)).state()
-    )
+    one_by_one = learned(zip(X.tolist(), y.tolist(), strict=True))
+    assert whole.state() == pieces.state() == one_by_one.state()
 
 
 @given(records)
@@ -96,26 +100,25 @@ def test_sums_are_those_of_the_quantised_records_in_whole_numbers(stream):
 def test_a_large_batch_equals_a_direct_computation():
     wide = task(30, response={"classes": None, "cuts": [-1.0, 0.0, 1.0]})
     rng = np.random.default_rng(1)
-    X, y = rng.standard_t(3, size=(700, 30)), rng.normal(size=700)
+    X = rng.standard_t(3, size=(700, 30))
+    y = rng.normal(size=700)
     moments = Moments(wide, first_stage(wide))
     moments.learn_many(X, y)
     quantiser = moments.quantiser
     K = quantiser.clipped(quantiser.truncated(X)).astype(np.int64)
-    one_hot = (np.digitize(y, [-1.0, 0.0, 1.0], right=True)[:, None] == np.arange(4)).astype(
-        np.int64
-    )
+    slices = np.digitize(y, [-1.0, 0.0, 1.0], right=True)
+    one_hot = (slices[:, None] == np.arange(4)).astype(np.int64)
     assert np.array_equal(moments.sums(), K.T @ one_hot)
     assert np.array_equal(moments.second(), K.T @ K)
     assert np.array_equal(moments.counts(), one_hot.sum(axis=0))
     # ... and close to the data themselves, where nothing is clipped
-    short = np.linalg.norm(np.clip(X, -2.0, 2.0), axis=1) < 0.95 * math.sqrt(30)
-    assert (
-        np.abs(K[short] * moments.stage.grid - np.clip(X[short], -2.0, 2.0)).max()
-        <= moments.stage.grid
-    )
+    truncated = np.clip(X, -2.0, 2.0)
+    short = np.linalg.norm(truncated, axis=1) < 0.95 * math.sqrt(30)
+    grid = moments.stage.grid
+    assert np.abs(K[short] * grid - truncated[short]).max() <= grid
 
 
-# --- what is kept and what is not ---------------------------------------------------------------------------------
+# --- what is kept and what is not -----------------------------------------------------------------
 
 
 @given(rows)
@@ -135,16 +138,18 @@ def test_the_callers_arrays_are_left_alone(x):
 @given(records)
 def test_kept_rows_give_the_same_moments_at_any_later_stage(stream):
     two = screened(3, limit=3)
-    first, last = first_stage(two), final_stage(two, (0, 2))
-    X, y = np.array([x for x, _ in stream]), [y for _, y in stream]
-    K = Quantiser(two, first).truncated(X).astype(np.int16)
-    later, direct = Moments(two, last), Moments(two, last)
+    last = final_stage(two, (0, 2))
+    X = np.array([x for x, _ in stream])
+    y = [y for _, y in stream]
+    K = Quantiser(two, first_stage(two)).truncated(X).astype(np.int16)
+    later = Moments(two, last)
+    direct = Moments(two, last)
     later.add_quantised(K[:, [0, 2]], two.slicing.slices_of(y))
     direct.learn_many(X[:, [0, 2]], y)
     assert later.state() == direct.state()
 
 
-# --- refused records ------------------------------------------------------------------------------------------------
+# --- refused records ------------------------------------------------------------------------------
 
 GOOD = {"x0": 0.1, "x1": 0.2, "x2": 0.3}
 BAD = [
@@ -202,7 +207,7 @@ def test_a_batch_of_the_wrong_shape_is_an_error(X, y):
     assert moments.n == 0
 
 
-# --- the limit of exactness -----------------------------------------------------------------------------------------
+# --- the limit of exactness -----------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -212,7 +217,8 @@ def test_sums_never_leave_the_range_of_exact_integers(stage):
     two = TASK if stage is STAGE else screened(3, limit=3, code="simplex")
     moments = Moments(two, stage)
     full = moments.state()
-    low, high = 0, 2**53
+    low = 0
+    high = 2**53
     while high - low > 1:  # the most records that the accumulator would hold
         middle = (low + high) // 2
         moments.restore({**full, "n": middle - 1})
@@ -240,7 +246,7 @@ def test_a_batch_that_does_not_fit_is_not_half_added():
     assert moments.state() == before
 
 
-# --- state ----------------------------------------------------------------------------------------------------------
+# --- state ----------------------------------------------------------------------------------------
 
 
 @given(dirty, dirty)

@@ -1,3 +1,5 @@
+"""The sampler is as close to the rounded Gaussian as lemma 3 says."""
+
 from __future__ import annotations
 
 import math
@@ -27,27 +29,30 @@ OCTAVES = 64  # tail probabilities below 2^-64 are too rare to matter at the res
 
 @cache
 def coarse_sampler(bits):
-    """Every tail probability in (2^-64, 1/2] with `bits` significant bits: its exact weight and the z it stands for."""
-    tails, weights = [], []
+    """Every tail probability in (2^-64, 1/2] with `bits` significant bits.
+
+    Their exact weights, and the z that they stand for.
+    """
+    tails = []
+    weights = []
     for octave in range(1, OCTAVES):
-        mantissas = (
-            np.arange(2 ** (bits - 1), 2**bits) + 1
-        )  # the octave [2^-(octave+1), 2^-octave], upper end included
+        # The octave [2^-(octave+1), 2^-octave], upper end included.
+        mantissas = np.arange(2 ** (bits - 1), 2**bits) + 1
         width = 2.0 ** -(octave + bits)
         tails.append(mantissas * width)
         cell = np.full(len(mantissas), 2.0 * width)  # uniform on (0, 1/2): density 2
-        cell[-1] = width * (
-            1.0 if octave == 1 else 3.0
-        )  # half a cell below, and half a wider one above
+        # Half a cell below, and half a wider one above.
+        cell[-1] = width * (1.0 if octave == 1 else 3.0)
         weights.append(cell)
-    tail, weight = np.concatenate(tails), np.concatenate(weights)
+    tail = np.concatenate(tails)
     z = np.array([abs(normal_of(int(t * 2.0**129) | 1, bits)) for t in tail])
-    return weight, z
+    return np.concatenate(weights), z
 
 
 def exact_rounded_gaussian(outcomes, fraction, ratio):
-    """P(floor(fraction + ratio z + 1/2) = k) of a real normal, by the tail that is the smaller one."""
-    low, high = (outcomes - 0.5 - fraction) / ratio, (outcomes + 0.5 - fraction) / ratio
+    """P(floor(fraction + ratio z + 1/2) = k) of a real normal, by the smaller tail."""
+    low = (outcomes - 0.5 - fraction) / ratio
+    high = (outcomes + 0.5 - fraction) / ratio
     return np.where(
         low > 0,
         stats.norm.sf(low) - stats.norm.sf(high),
@@ -56,7 +61,7 @@ def exact_rounded_gaussian(outcomes, fraction, ratio):
 
 
 def compared(bits, ratio, fraction):
-    """Outcomes, their exact probability and the probability that a sampler with `bits` significant bits gives them."""
+    """Outcomes, their exact probability, and that from a sampler of `bits` significant bits."""
     weight, z = coarse_sampler(bits)
     assert weight.sum() == pytest.approx(1.0, abs=2.0 ** -(OCTAVES - 2))
     values = np.floor(fraction + ratio * np.concatenate([z, -z]) + 0.5)
@@ -94,9 +99,8 @@ def test_the_bound_is_linear_in_the_ratio_and_halves_with_every_bit():
 def test_every_outcome_has_nearly_its_exact_probability(ratio, fraction):
     bits = 12
     outcomes, exact, sampled = compared(bits, ratio, fraction)
-    near = (
-        np.abs(outcomes - fraction) / ratio < 7.0
-    )  # where the enumeration has all octaves and scipy all digits
+    # Where the enumeration has all octaves and scipy all digits.
+    near = np.abs(outcomes - fraction) / ratio < 7.0
     off = np.abs(np.log(sampled[near] / exact[near])).max()
     # The tail probability alone; the arithmetic after it adds the rest of the constant of lemma 3.
     assert off <= 8.0 * (ratio + 1.0) * 2.0**-bits
@@ -110,18 +114,19 @@ def test_far_outcomes_are_as_rare_as_charged():
 @pytest.mark.parametrize("low", [2.0**-129, 2.0**-76, 1e-12, 1e-4, 0.02, 0.4])
 def test_the_inverse_normal_is_as_accurate_as_the_bound_assumes(low):
     mp = pytest.importorskip("mpmath")
-    inverse, rng = NormalDist().inv_cdf, random.Random(1)
+    inverse = NormalDist().inv_cdf
+    rng = random.Random(1)
     high = {0.4: 0.5, 0.02: 0.4}.get(low, 1e4 * low)
     worst = 0.0
     with mp.workdps(50):
         for _ in range(60):
             tail = math.exp(rng.uniform(math.log(low), math.log(high)))
-            found = mp.mpf(-inverse(tail))
-            exact = found
+            computed = mp.mpf(-inverse(tail))
+            exact = computed
             for _ in range(3):  # Newton
                 density = mp.exp(-exact * exact / 2) / mp.sqrt(2 * mp.pi)
                 exact += (mp.erfc(exact / mp.sqrt(2)) / 2 - mp.mpf(tail)) / density
-            worst = max(worst, float(abs(found - exact) / abs(exact)))
+            worst = max(worst, float(abs(computed - exact) / abs(exact)))
     assert worst <= 8.0 * 2.0**-53
 
 
@@ -135,26 +140,28 @@ def test_words_cover_both_signs_and_the_whole_range():
 def test_normals_fall_as_the_word_grows(word):
     step = 2 << max(0, word.bit_length() - 50)
     other = min(word + step, 2**128 - 2 + (word & 1))
-    # Each inverse may be off by what the bound assumes, so that close words may change places by that much.
+    # Each inverse may be off by what the bound assumes: close words may change places by that much.
     assert abs(normal_of(other)) <= abs(normal_of(word)) * (1.0 + 2 * 8.0 * 2.0**-53)
 
 
-# --- the sampler as it is -------------------------------------------------------------------------------------------
+# --- the sampler as it is -------------------------------------------------------------------------
 
 DRAWS = 60_000
 
 
 @pytest.mark.parametrize(("sd", "step", "value"), [(10.0, 1, 5.0), (5000.0, 512, 1000.0)])
 def test_perturbed_values_follow_the_rounded_gaussian(sd, step, value):
-    ratio, whole, fraction = sd / step, value // step, value / step % 1
-    noise = SeededNoise(7, "chi-square", str(step)).perturb(np.full(DRAWS, value), sd, step) - whole
+    ratio = sd / step
+    fraction = value / step % 1
+    source = SeededNoise(7, "chi-square", str(step))
+    noise = source.perturb(np.full(DRAWS, value), sd, step) - value // step
     spread = math.sqrt(ratio**2 + 1 / 12)
     assert abs(noise.mean() - fraction) < 4.0 * spread / math.sqrt(DRAWS)
     assert noise.var() == pytest.approx(spread**2, rel=4.0 * math.sqrt(2.0 / DRAWS))
     for sigmas in (2.0, 3.0, 4.0):
         expected = 2.0 * stats.norm.sf(sigmas)
-        found = np.mean(np.abs(noise - fraction) > sigmas * spread)
-        assert abs(found - expected) < 5.0 * math.sqrt(expected / DRAWS) + 0.05 * expected
+        beyond = np.mean(np.abs(noise - fraction) > sigmas * spread)
+        assert abs(beyond - expected) < 5.0 * math.sqrt(expected / DRAWS) + 0.05 * expected
     outcomes = np.arange(math.floor(-3.5 * ratio), math.ceil(3.5 * ratio) + 1.0)
     expected = DRAWS * exact_rounded_gaussian(outcomes, fraction, ratio)
     observed = np.array([(noise == k).sum() for k in outcomes], float)
@@ -176,8 +183,8 @@ def test_neighbouring_draws_are_independent():
     st.integers(0, 40).map(lambda exponent: 2**exponent),
 )
 def test_without_noise_values_are_rounded_exactly(values, step):
-    found = SeededNoise(0).perturb(np.array(values, float), 0.0, step)
-    assert found.tolist() == [(2 * value + step) // (2 * step) for value in values]
+    rounded = SeededNoise(0).perturb(np.array(values, float), 0.0, step)
+    assert rounded.tolist() == [(2 * value + step) // (2 * step) for value in values]
 
 
 def test_large_sums_do_not_disturb_the_noise():

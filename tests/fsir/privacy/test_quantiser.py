@@ -1,4 +1,4 @@
-"""No record ever reaches further than the clip: checked in whole numbers and fractions, without rounding."""
+"""No record ever reaches further than the clip: checked in fractions, without rounding."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ tame = st.floats(-5.0, 5.0)
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 
-def learned(found, task=TASK, stage=STAGE):
+def learned(records, task=TASK, stage=STAGE):
     moments = Moments(task, stage)
-    for x, y in found:
+    for x, y in records:
         moments.learn_one(dict(zip(task.features.names, x, strict=True)), y)
     return moments
 
@@ -38,7 +38,7 @@ def test_no_record_is_ever_longer_than_the_clip(x, R, share):
 
 
 def _clips_that_round_up():
-    """Clips whose square, in floating point, is a whole number of squared steps that the true square does not reach."""
+    """Clips whose square is rounded up to a whole number of squared steps."""
     for k in range(4200, 20000):
         a = math.isqrt(k)
         b = math.isqrt(k - a * a)

@@ -24,7 +24,8 @@ def sample(seed, n=90, p=7, slices=3):
 def by_determinants(X, y, keep):
     """The same by its definition: try every feature, compute both determinants."""
     within = X - np.stack([X[y == h].mean(axis=0) for h in range(y.max() + 1)])[y]
-    W, T = np.cov(within.T, bias=True), np.cov(X.T, bias=True)
+    W = np.cov(within.T, bias=True)
+    T = np.cov(X.T, bias=True)
     more = STRANGERS * np.diag(np.diag(W))
     chosen = []
     for _ in range(keep):
@@ -48,16 +49,17 @@ def test_each_step_takes_the_feature_that_adds_most(seed):
 def test_units_and_the_order_of_records_do_not_matter(seed):
     rng = np.random.default_rng(seed)
     X, y = sample(seed)
-    order, unit = rng.permutation(len(X)), 10.0 ** rng.uniform(-6, 6, X.shape[1])
-    assert forward_selection(
-        (X * unit + unit * rng.normal(size=X.shape[1]))[order], y[order], 4
-    ) == forward_selection(X, y, 4)
+    order = rng.permutation(len(X))
+    unit = 10.0 ** rng.uniform(-6, 6, X.shape[1])
+    changed = X * unit + unit * rng.normal(size=X.shape[1])
+    assert forward_selection(changed[order], y[order], 4) == forward_selection(X, y, 4)
 
 
 def test_what_says_the_same_again_comes_after_what_says_something_else():
     rng = np.random.default_rng(0)
     y = np.arange(300) % 3
-    strong, weak = np.array([0.0, 0.0, 6.0])[y], np.array([0.0, 3.0, 0.0])[y]
+    strong = np.array([0.0, 0.0, 6.0])[y]
+    weak = np.array([0.0, 3.0, 0.0])[y]
     X = np.stack([strong, strong, weak], axis=1) + rng.normal(size=(300, 3)) * 0.5
     assert forward_selection(X, y, 2)[1] == 2
     assert sorted(forward_selection(X, y, 9)) == [0, 1, 2]  # there are no more
@@ -68,9 +70,9 @@ def test_constants_are_never_taken_and_keep_their_unit():
     X[:, 3] = 0.1  # whose standard deviation is not 0 in floating point
     assert varying(X).tolist() == [True, True, True, False, True, True, True]
     assert 3 not in forward_selection(X, y, 7)
-    found = standard(X)
-    assert found.scale[3] == 1.0
-    assert found.scale[:3] == pytest.approx(X[:, :3].std(axis=0))
+    scale = standard(X).scale
+    assert scale[3] == 1.0
+    assert scale[:3] == pytest.approx(X[:, :3].std(axis=0))
     assert forward_selection(np.zeros((4, 2)), np.array([0, 1, 0, 1]), 2) == ()
 
 
@@ -89,6 +91,6 @@ def test_records_of_no_slice_do_not_count():
 
 def test_half_of_the_records_keep_their_length():
     X, _ = sample(4)
-    found = standard(X)
-    lengths = np.linalg.norm((X - found.centre) / found.scale, axis=1)
-    assert 0.4 < np.mean(lengths <= found.norm) < 0.6
+    unit = standard(X)
+    lengths = np.linalg.norm((X - unit.centre) / unit.scale, axis=1)
+    assert 0.4 < np.mean(lengths <= unit.norm) < 0.6

@@ -1,3 +1,5 @@
+"""From a response to its slice."""
+
 from __future__ import annotations
 
 import math

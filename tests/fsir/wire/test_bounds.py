@@ -1,4 +1,4 @@
-"""The measure of a message: it takes what msgpack makes, counts its parts, and refuses all else with one error."""
+"""Bounds of a message: what msgpack makes is taken and counted, all else is one error."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fsir.wire import bounds as measure
+from fsir.wire import bounds
 
-SCALARS = (
-    st.none() | st.booleans() | st.integers(-(2**63), 2**64 - 1) | st.floats(width=32) | st.binary(max_size=300)
-    | st.text(max_size=300) | st.sampled_from([b"x" * 70_000, "y" * 70_000])
-)  # fmt: skip
+SCALARS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(2**63), 2**64 - 1),
+    st.floats(width=32),
+    st.binary(max_size=300),
+    st.text(max_size=300),
+    st.sampled_from([b"x" * 70_000, "y" * 70_000]),
+)
 VALUES = st.recursive(
     SCALARS,
     lambda inner: (
@@ -30,35 +35,31 @@ def parts(value):
 
 
 def depth(value):
-    inner = (
-        list(value.values())
-        if isinstance(value, dict)
-        else value
-        if isinstance(value, list)
-        else None
-    )
-    return 0 if inner is None else 1 + max(map(depth, inner), default=0)
+    if isinstance(value, dict):
+        value = list(value.values())
+    return 1 + max(map(depth, value), default=0) if isinstance(value, list) else 0
 
 
 @settings(max_examples=300, deadline=None)
 @given(VALUES, st.booleans())
 def test_it_counts_the_parts_of_every_message(value, single):
     raw = msgpack.packb(value, use_single_float=single)
-    number, deep = parts(value), depth(value)
-    measure.check(raw, number, deep)
+    number = parts(value)
+    deep = depth(value)
+    bounds.check(raw, number, deep)
     with pytest.raises(ValueError, match="too many parts"):
-        measure.check(raw, number - 1, deep)
+        bounds.check(raw, number - 1, deep)
     if deep:
         with pytest.raises(ValueError, match="deep"):
-            measure.check(raw, number, deep - 1)
+            bounds.check(raw, number, deep - 1)
 
 
 @pytest.mark.parametrize("length", [15, 16, 65535, 65536])
 def test_lists_and_maps_of_every_width(length):
-    measure.check(msgpack.packb([0] * length), length + 1, 1)
-    measure.check(msgpack.packb(dict.fromkeys(range(length), 0)), 2 * length + 1, 1)
+    bounds.check(msgpack.packb([0] * length), length + 1, 1)
+    bounds.check(msgpack.packb(dict.fromkeys(range(length), 0)), 2 * length + 1, 1)
     with pytest.raises(ValueError, match="too many parts"):
-        measure.check(msgpack.packb(dict.fromkeys(range(length), 0)), 2 * length, 1)
+        bounds.check(msgpack.packb(dict.fromkeys(range(length), 0)), 2 * length, 1)
 
 
 @settings(max_examples=500, deadline=None)
@@ -70,19 +71,20 @@ def test_what_passes_has_no_more_parts_than_were_counted(value, data):
         raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
     raw = bytes(raw[: data.draw(st.integers(1, len(raw)))])
     try:
-        measure.check(raw, MANY, 100)
-        found = msgpack.unpackb(raw, strict_map_key=False, unicode_errors="replace")
+        bounds.check(raw, MANY, 100)
+        unpacked = msgpack.unpackb(raw, strict_map_key=False, unicode_errors="replace")
     except (ValueError, TypeError):  # by either of the two; a list as a key is a TypeError
         return
-    assert parts(found) <= parts_of(raw)  # equal keys become one
+    assert parts(unpacked) <= parts_of(raw)  # equal keys become one
 
 
 def parts_of(raw):
-    low, high = 0, len(raw)
+    low = 0
+    high = len(raw)
     while low < high:
         middle = (low + high) // 2
         try:
-            measure.check(raw, middle, 100)
+            bounds.check(raw, middle, 100)
             high = middle
         except ValueError:
             low = middle + 1

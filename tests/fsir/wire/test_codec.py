@@ -1,3 +1,5 @@
+"""Packed integers come back as they were, and nothing else is taken for such."""
+
 from __future__ import annotations
 
 import math
@@ -10,15 +12,22 @@ from hypothesis import strategies as st
 
 from fsir.errors import MessageError
 from fsir.limits import MAX_VALUES
-from fsir.wire.codec import LARGEST, Packed, pack, unpack, unpack_many
+from fsir.wire.codec import Packed, pack, unpack, unpack_many
+from fsir.wire.rice import LARGEST
 
 small = st.integers(-200, 200)
 large = st.integers(-(2**50), 2**50)
 blocks = st.lists(st.lists(st.one_of(small, large), max_size=30), min_size=1, max_size=4)
 
 
-def arrays(found):
-    return [np.array(block, np.int64) for block in found]
+def arrays(lists):
+    return [np.array(values, np.int64) for values in lists]
+
+
+def single_block(size, k, unary, remainders=b""):
+    """A packed vector whose first block has all values."""
+    sizes = (size, 0, 0, 0)
+    return Packed(sizes=sizes, centres=(0,) * 4, k=k, unary=unary, remainders=remainders)
 
 
 @given(blocks)
@@ -26,8 +35,8 @@ def arrays(found):
 @example([[0], [], [2**50]])
 @example([[0] * 1000 + [2**50]])
 @example([[-(2**50), 2**50] * 20])
-def test_blocks_survive_the_journey(found):
-    assert [block.tolist() for block in unpack(pack(arrays(found)))] == found
+def test_blocks_survive_the_journey(lists):
+    assert [block.tolist() for block in unpack(pack(arrays(lists)))] == lists
 
 
 @pytest.mark.parametrize("k", range(50))
@@ -37,19 +46,19 @@ def test_every_number_of_bits_survives_alone_and_among_others(k):
     batch = [
         (rng.integers(-(2**k), 2**k, 37), rng.integers(2**k, 2 ** (k + 1), 5)) for _ in range(3)
     ]
-    packed = [pack(found) for found in batch]
+    packed = [pack(blocks) for blocks in batch]
     rows, faults = unpack_many(packed, (37, 5))
     assert not faults
-    for one, found, row in zip(packed, batch, rows, strict=True):
-        np.testing.assert_array_equal(row, np.concatenate(found))
+    for one, blocks, row in zip(packed, batch, rows, strict=True):
+        np.testing.assert_array_equal(row, np.concatenate(blocks))
         np.testing.assert_array_equal(np.concatenate(unpack(one)), row)
 
 
 @given(blocks)
-def test_packing_is_deterministic_and_bounded_by_plain_integers(found):
-    packed = pack(arrays(found))
-    assert packed == pack(arrays(found))
-    values = sum(map(len, found))
+def test_packing_is_deterministic_and_bounded_by_plain_integers(lists):
+    packed = pack(arrays(lists))
+    assert packed == pack(arrays(lists))
+    values = sum(map(len, lists))
     assert len(packed.unary) + len(packed.remainders) <= 8 * values + 2
     assert len(packed.unary) <= max(values, 0)
 
@@ -67,7 +76,8 @@ def test_noise_is_packed_close_to_its_entropy(sd):
 
 def test_blocks_far_apart_do_not_pay_for_their_distance():
     noise = np.random.default_rng(0).normal(scale=10, size=1000).astype(np.int64)
-    near, far = pack([noise, noise]), pack([noise, noise + 10**9])
+    near = pack([noise, noise])
+    far = pack([noise, noise + 10**9])
     assert abs(len(far.remainders) - len(near.remainders)) <= 1
     assert len(far.unary) == len(near.unary)
 
@@ -94,17 +104,16 @@ GOOD = pack(arrays([[1, 2, 3], [], [-4], [100, 7]]))
     ],
 )
 def test_what_no_packing_gives_is_refused(changes):
-    whole = {name: getattr(GOOD, name) for name in ("sizes", "centres", "k", "unary", "remainders")}
     with pytest.raises(MessageError, match="packed block"):
-        unpack(Packed(**{**whole, **changes}))
+        unpack(GOOD._replace(**changes))
 
 
 def test_a_value_out_of_range_is_refused():
     unary = b"\0" * 63 + b"\1"
     with pytest.raises(MessageError, match="out of range"):
-        unpack(Packed((64, 0, 0, 0), (0,) * 4, 52, b"\0" * 8 + b"\xff" * 8, b"\0" * (64 * 52 // 8)))
+        unpack(single_block(64, 52, b"\0" * 8 + b"\xff" * 8, b"\0" * (64 * 52 // 8)))
     with pytest.raises(MessageError):
-        unpack(Packed((1, 0, 0, 0), (0,) * 4, 0, unary, b""))
+        unpack(single_block(1, 0, unary))
 
 
 @given(
@@ -116,7 +125,9 @@ def test_a_value_out_of_range_is_refused():
 )
 def test_any_fields_are_unpacked_or_refused(sizes, centres, k, unary, remainders):
     try:
-        values = unpack(Packed(sizes, centres, k, unary, remainders))
+        values = unpack(
+            Packed(sizes=sizes, centres=centres, k=k, unary=unary, remainders=remainders)
+        )
     except MessageError:
         return
     assert tuple(map(len, values)) == sizes
@@ -125,19 +136,17 @@ def test_any_fields_are_unpacked_or_refused(sizes, centres, k, unary, remainders
 
 def test_memory_is_bounded_whatever_is_announced():
     hostile = [
-        Packed((2**31, 0, 0, 0), (0,) * 4, 0, b"\xff" * 2**22, b""),
-        Packed((2**25, 0, 0, 0), (0,) * 4, 0, b"\xff" * 2**22, b""),
-        Packed((MAX_VALUES, 0, 0, 0), (0,) * 4, 0, b"\xff" * (MAX_VALUES // 8 - 1) + b"\0", b""),
-        Packed((0, 0, 0, 0), (0,) * 4, 0, b"\0" * 2**22, b""),
+        single_block(2**31, 0, b"\xff" * 2**22),
+        single_block(2**25, 0, b"\xff" * 2**22),
+        single_block(MAX_VALUES, 0, b"\xff" * (MAX_VALUES // 8 - 1) + b"\0"),
+        single_block(0, 0, b"\0" * 2**22),
     ]
     tracemalloc.start()
     try:
         for packed in hostile:
             with pytest.raises(MessageError):
                 unpack(packed)
-        largest = Packed(
-            (MAX_VALUES, 0, 0, 0), (0,) * 4, 8, b"\xff" * (MAX_VALUES // 8), b"\x55" * MAX_VALUES
-        )
+        largest = single_block(MAX_VALUES, 8, b"\xff" * (MAX_VALUES // 8), b"\x55" * MAX_VALUES)
         assert len(unpack(largest)[0]) == MAX_VALUES
         assert tracemalloc.get_traced_memory()[1] < 200 * 2**20
     finally:
@@ -146,6 +155,6 @@ def test_memory_is_bounded_whatever_is_announced():
 
 def test_nothing_packs_to_nothing():
     empty = [np.empty(0, np.int64)] * 4
-    assert pack(empty) == Packed((0, 0, 0, 0), (0, 0, 0, 0), 0, b"", b"")
+    assert pack(empty) == single_block(0, 0, b"")
     assert [len(block) for block in unpack(pack(empty))] == [0] * 4
     assert math.isclose(pack([np.array([10**9])]).centres[0], 10**9)

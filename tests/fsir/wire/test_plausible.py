@@ -49,7 +49,8 @@ def extremes(p: int, rng: np.random.Generator) -> list[np.ndarray]:
 )
 def test_honest_reports_about_extreme_data_pass(made: Task, stage: Stage) -> None:
     rng = np.random.default_rng(0)
-    one_slice, mixed = np.full(N, "b"), rng.choice(["a", "b", "c"], N)
+    one_slice = np.full(N, "b")
+    mixed = rng.choice(["a", "b", "c"], N)
     for seed, X in enumerate(extremes(stage.p, rng)):
         for y in (one_slice, mixed):
             moments = Moments(made, stage)
@@ -80,19 +81,30 @@ def at_the_edge(stage: Stage) -> dict[str, np.ndarray]:
     counts[0] = N
     second = N * np.outer(x, x)
     return {
-        "sums": sums.reshape(-1), "counts": counts, "diagonal": np.diagonal(second).copy(),
+        "sums": sums.reshape(-1),
+        "counts": counts,
+        "diagonal": np.diagonal(second).copy(),
         "off_diagonal": second[np.triu_indices(stage.p, 1)],
-    }  # fmt: skip
+    }
 
 
 def test_false_alarms_are_as_rare_as_stated() -> None:
-    # Each of the eight tests has its own probability; at 1e-10 nothing would be seen, so it is tried at 1e-3.
-    stage, rng, each, count = first_stage(task(5)), np.random.default_rng(1), 1e-3, 40_000
-    rows = noisy(stage, at_the_edge(stage), count, rng)
+    # Each of the eight tests has its own probability; at 1e-10 nothing would be seen, so it is
+    # tried at 1e-3.
+    each = 1e-3
+    count = 40_000
+    stage = first_stage(task(5))
+    rows = noisy(stage, at_the_edge(stage), count, np.random.default_rng(1))
     alarms = len(Plausibility(stage, each).faults(np.full(count, N), rows)) / count
     assert 0.2 * each < alarms < 8 * each  # the tests can ring, and do not ring too often
     assert not Plausibility(stage).faults(np.full(count, N), rows)
     assert 8 * FALSE_ALARM < 1e-9
+
+
+def fault_of(stage: Stage, exact: dict[str, np.ndarray], seed: int) -> str | None:
+    """What is wrong with one report around these exact sums."""
+    rows = noisy(stage, exact, 1, np.random.default_rng(seed))
+    return Plausibility(stage).faults(np.array([N]), rows).get(0)
 
 
 FAULTS = [
@@ -111,11 +123,7 @@ def test_what_clip_and_noise_do_not_allow_is_found(
     stage = first_stage(task(5, privacy={"epsilon": 8.0}))
     exact = at_the_edge(stage)
     exact[name][place] = value
-    fault = (
-        Plausibility(stage)
-        .faults(np.array([N]), noisy(stage, exact, 1, np.random.default_rng(2)))
-        .get(0, "")
-    )
+    fault = fault_of(stage, exact, 2) or ""
     assert said in fault
     assert "outside of" in fault
 
@@ -126,24 +134,15 @@ def test_norms_and_totals_catch_what_no_single_coordinate_shows(factor: float) -
     exact = at_the_edge(stage)
     exact["sums"] = np.full(stage.sums.size, factor * N * stage.norm / stage.sums.size**0.5)
     exact["counts"] = np.full(stage.slices, N / stage.slices)
-    rows = noisy(stage, exact, 1, np.random.default_rng(3))
-    fault = Plausibility(stage).faults(np.array([N]), rows).get(0)
+    fault = fault_of(stage, exact, 3)
     assert (fault is None) if factor == 1.0 else ("the norm of the slice sums" in str(fault))
     exact = at_the_edge(stage)
     exact["diagonal"] *= factor
-    fault = (
-        Plausibility(stage)
-        .faults(np.array([N]), noisy(stage, exact, 1, np.random.default_rng(4)))
-        .get(0)
-    )
+    fault = fault_of(stage, exact, 4)
     assert (fault is None) if factor == 1.0 else ("the trace" in str(fault))
     exact = at_the_edge(stage)
     exact["counts"] = np.full(stage.slices, factor * N / stage.slices)
-    fault = (
-        Plausibility(stage)
-        .faults(np.array([N]), noisy(stage, exact, 1, np.random.default_rng(5)))
-        .get(0)
-    )
+    fault = fault_of(stage, exact, 5)
     assert (fault is None) if factor == 1.0 else ("count" in str(fault))
 
 
@@ -172,13 +171,15 @@ def test_any_integers_get_an_answer(values: list[int], n: int) -> None:
 
 
 def test_many_rows_are_judged_as_each_alone() -> None:
-    stage, rng = first_stage(task(5)), np.random.default_rng(6)
+    stage = first_stage(task(5))
+    rng = np.random.default_rng(6)
     rows = noisy(stage, at_the_edge(stage), 50, rng)
     rows[::7, 3] *= 1000
     n = rng.integers(50, 150, 50)
     together = Plausibility(stage).faults(n, rows)
-    cuts = np.cumsum([block.size for block in stage.blocks])[:-1]
-    alone = {i: implausible(stage, int(n[i]), np.split(rows[i], cuts)) for i in range(50)}
+    alone = {
+        i: implausible(stage, int(n[i]), [rows[i][span] for span in stage.spans]) for i in range(50)
+    }
     assert together == {i: fault for i, fault in alone.items() if fault is not None}
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from fsir.contract import task_from_table
-from fsir.privacy import plan
+from fsir.privacy import budget, plan
 from sim_devices.audit.bounds.exact import distance
 from sim_devices.audit.bounds.laws import Gaussian
 from sim_devices.audit.bounds.search import Setting, search
@@ -108,7 +108,7 @@ def test_a_unit_that_straddles_two_fresh_stages_costs_no_more_than_one_inside(in
     Y = X.copy()
     Y[start : start + 4] *= -1.0
     mu = distance(law_of_fresh(contract, first), law_of_fresh(contract, Records(Y, first.slices)))
-    total = plan.total_mu(contract)
+    total = budget.total_mu(contract)
     # A record turned around moves the sums alone, at full cost; the grid takes a little away.
     assert mu == pytest.approx(total * math.hypot(inside, 4 - inside) / 4, rel=1e-3)
     assert mu <= total
@@ -128,7 +128,7 @@ def test_a_record_that_disappears_from_a_fresh_stream_costs_up_to_a_factor_of_sq
         law_of_fresh(contract, Records(X[:-1], slices)),
         law_of_fresh(contract, Records(X[1:], slices)),
     )
-    assert mu == pytest.approx(math.sqrt(2.0) * plan.total_mu(contract), rel=1e-3)
+    assert mu == pytest.approx(math.sqrt(2.0) * budget.total_mu(contract), rel=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(3))

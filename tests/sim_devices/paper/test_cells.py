@@ -38,7 +38,8 @@ def test_the_default_release_spends_the_papers_total_and_no_more():
 
 
 def test_the_reports_of_screening_share_one_budget():
-    from fsir.privacy.plan import final_stage, first_stage, total_mu
+    from fsir.privacy.budget import total_mu
+    from fsir.privacy.plan import final_stage, first_stage
 
     cell = high("III", 1.0, 500, 10)
     whole = total_mu(high_task(cell, 0.5)) ** 2

@@ -57,7 +57,7 @@ def estimator_of(stage, setting, aggregate):
 
 
 def blocks_of(stage, row):
-    ends = np.cumsum([block.size for block in stage.blocks])[:-1]
+    ends = np.cumsum(stage.sizes)[:-1]
     return tuple(np.split(row.astype(np.int64), ends))
 
 
@@ -101,7 +101,11 @@ def published(path, task, rows):
     made.start(0.0)
     for i, row in enumerate(rows):
         report = messages.Report(
-            task.digest, f"d{i}", "final", SETTING.n, blocks_of(first_stage(task), row)
+            task=task.digest,
+            device=f"d{i}",
+            stage="final",
+            n=SETTING.n,
+            blocks=blocks_of(first_stage(task), row),
         )
         made.take(messages.topic(task.name, "report", f"d{i}"), messages.encode(report))
     made.commit(1.0)

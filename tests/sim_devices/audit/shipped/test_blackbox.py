@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import fsir.privacy.noise
-from fsir.privacy import plan
+from fsir.privacy import budget, plan
 from fsir.wire.decode import decode
 from fsir.wire.messages import Report
 from sim_devices.audit import suite
@@ -68,7 +68,7 @@ def test_the_canary_reaches_what_theorem_1_allows(broken):
     )
     streams = canary(task, 8)
     expected = predicted(task, through_agent(task)(*streams.first), streams)
-    assert np.linalg.norm(expected) == pytest.approx(plan.total_mu(task), rel=1e-3)
+    assert np.linalg.norm(expected) == pytest.approx(budget.total_mu(task), rel=1e-3)
 
 
 def test_numbers_are_read_in_standard_deviations_of_their_noise():

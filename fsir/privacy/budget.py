@@ -1,0 +1,47 @@
+"""What the budget of a task pays for, after the sampler's own error has been taken out of it."""
+
+from __future__ import annotations
+
+import math
+
+from fsir.errors import TaskError
+from fsir.privacy import accounting
+from fsir.privacy.noise import FAR_MASS, RELATIVE_ERROR, RESOLUTION, sampling_error
+from fsir.task.task import Task
+
+
+def sampling_charge(values: int, epsilon: float) -> tuple[float, float]:
+    """What the sampler's error takes from (epsilon, delta) for so many values (lemma 3)."""
+    far = math.exp(min(epsilon, 700.0)) * FAR_MASS
+    return values * RELATIVE_ERROR, values * (sampling_error(2.0 * RESOLUTION) + far)
+
+
+def published_values(task: Task) -> int:
+    """The most values that a device publishes in all stages together."""
+    H = task.slicing.count
+    last = task.p if task.screening is None else task.screening.limit
+    first = 0 if task.screening is None else task.p * H + H
+    return first + last * H + H + last * (last + 1) // 2
+
+
+def total_mu(task: Task) -> float:
+    """The cost that the whole budget of the task pays for."""
+    privacy = task.privacy
+    values = published_values(task)
+    epsilon, delta = sampling_charge(values, privacy.epsilon)
+    if delta >= privacy.delta / 2 or epsilon >= privacy.epsilon / 2:
+        raise _eaten_up(task, values, epsilon, delta)
+    return accounting.mu_of(privacy.epsilon - epsilon, privacy.delta - delta)
+
+
+def _eaten_up(task: Task, values: int, epsilon: float, delta: float) -> TaskError:
+    """The error for a budget of which the sampler's error would take most."""
+    privacy = task.privacy
+    said = (
+        f"the sampler's error in {values} values takes "
+        f"{epsilon:.1e} of epsilon and {delta:.1e} of delta"
+    )
+    if epsilon >= privacy.epsilon / 2 or privacy.epsilon > 20:
+        remedy = f"{said}; choose an epsilon between 0.001 and 30"
+        return TaskError("privacy.epsilon", privacy.epsilon, remedy)
+    return TaskError("privacy.delta", privacy.delta, f"{said}; raise delta or screen")

@@ -1,0 +1,43 @@
+"""What is proven about each mechanism, and what is not."""
+
+from __future__ import annotations
+
+import pytest
+
+from fsir.privacy.claims import statement
+from tests.fsir.tasks import screened, task
+
+PROVEN = {"gaussian": True, "iid": True, "vgm": False, "none": False}
+
+
+def privacy(mechanism, **changes):
+    return task(5, privacy={"mechanism": mechanism, **changes})
+
+
+def test_every_mechanism_says_whether_it_is_proven_and_why():
+    known = {mechanism: statement(privacy(mechanism)) for mechanism in PROVEN}
+    assert {mechanism: said.proven for mechanism, said in known.items()} == PROVEN
+    for mechanism, said in known.items():
+        assert said.mechanism == mechanism
+        assert len(said.reason) > 20
+    assert "theorem 1" in known["gaussian"].reason
+    assert "E3" in known["vgm"].reason
+
+
+def test_e5_the_classical_mechanism_is_proven_only_where_its_exact_delta_allows():
+    assert statement(privacy("iid", epsilon=2.0)).proven
+    assert statement(privacy("iid", epsilon=2.0, delta=1e-3)).proven
+    far = task(5, privacy={"mechanism": "iid", "epsilon": 100.0, "delta": 1e-3})
+    assert not statement(far).proven
+    assert "exact delta" in statement(far).reason
+
+
+@pytest.mark.parametrize("records", ["same", "fresh"])
+def test_the_statement_covers_both_stages(records):
+    iid = task(
+        6,
+        privacy={"mechanism": "iid"},
+        screening={"final_norm": 1.5, "limit": 4, "records": records},
+    )
+    assert statement(screened(6, records=records)).proven
+    assert statement(iid).proven
