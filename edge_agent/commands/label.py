@@ -130,7 +130,8 @@ def event_of(label: str, now: float, since: float, at: str | None, lasts: float 
     start = _start(flag, now, since, at)
     if lasts is not None and not 0 < lasts <= LASTS_SECONDS:
         raise SourceError(
-            f"--for {lasts}: give a number of seconds above 0 and at most {LASTS_SECONDS:.0f} (30 days)"
+            f"--for {lasts}: give a number of seconds above 0 "
+            f"and at most {LASTS_SECONDS:.0f} (30 days)"
         )
     # A forgotten press expires half an hour after the press, wherever it began.
     until = now + EXPIRES_SECONDS if lasts is None else start + lasts

@@ -23,8 +23,8 @@ import tomli_w
 from aggregator.cli import main as aggregator_main
 from edge_agent.cli import main as agent_main
 from sim_devices.cli import main as sim_main
+from tests.golden.federation.tasks import CLOCK, PLAIN
 from tests.golden.files import COMMANDS, MOMENTS, READINGS, TASKS, copy_state, copy_store
-from tests.golden.tasks import CLOCK, PLAIN
 
 PROGRAMS = {"fsir-agent": agent_main, "fsir-aggregator": aggregator_main, "fsir-sim": sim_main}
 _TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}

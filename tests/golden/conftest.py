@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import pytest
 
+from tests.golden.federation.play import Play
+from tests.golden.federation.tasks import SERVED
 from tests.golden.files import Message, of_kind, wire_of
-from tests.golden.play import Play
-from tests.golden.tasks import SERVED
 
 
 class Played(NamedTuple):

@@ -19,6 +19,10 @@ import tomli_w
 from tests.golden import readings
 from tests.golden.command_lines import HELP, ROUNDED, TYPED
 from tests.golden.command_runs import golden, transcript
+from tests.golden.federation.play import Play
+from tests.golden.federation.states import served, summary
+from tests.golden.federation.stores import GONE, RECEIPTS, WITHDRAWN, receipts, without
+from tests.golden.federation.tasks import ALL, SERVED
 from tests.golden.files import (
     COMMANDS,
     LABELS,
@@ -34,10 +38,6 @@ from tests.golden.files import (
     dump,
     write_messages,
 )
-from tests.golden.play import Play
-from tests.golden.states import served, summary
-from tests.golden.stores import GONE, RECEIPTS, WITHDRAWN, receipts, without
-from tests.golden.tasks import ALL, SERVED
 
 
 def main() -> None:

@@ -11,8 +11,8 @@ from fsir.contract import decode_task, load_task, task_from_table
 from fsir.task.task import MECHANISMS, Task
 from fsir.wire.decode import decode
 from fsir.wire.messages import Active, Presence, Receipt, Report, Subspace, encode, topic
+from tests.golden.federation.tasks import ALL, SERVED
 from tests.golden.files import TASKS, Message, of_kind, same_subspace, wire_of
-from tests.golden.tasks import ALL, SERVED
 
 WIRE = {task.name: wire_of(task.name) for task in SERVED}
 NAMES = list(WIRE)

@@ -13,7 +13,9 @@ import pytest
 
 from edge_agent.agent import Phase
 from edge_agent.state.state import State
-from tests.golden.device import Clock, Device, on_disk
+from tests.golden.federation.device import Clock, Device, on_disk
+from tests.golden.federation.states import served, summary
+from tests.golden.federation.tasks import LONG
 from tests.golden.files import (
     LABELS,
     MOMENTS,
@@ -26,8 +28,6 @@ from tests.golden.files import (
     of_kind,
     wire_of,
 )
-from tests.golden.states import served, summary
-from tests.golden.tasks import LONG
 
 DEVICE = "dev-1"
 BLOB = """INSERT INTO "meta" VALUES('recognition:"""

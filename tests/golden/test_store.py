@@ -13,6 +13,17 @@ from aggregator.results.gathering import gather
 from fsir.estimate.subspace import estimate
 from fsir.wire.decode import decode
 from fsir.wire.messages import Receipt, Subspace, encode
+from tests.golden.federation.stores import (
+    GONE,
+    LATER,
+    RECEIPTS,
+    WITHDRAWN,
+    announced,
+    receipts,
+    started,
+    without,
+)
+from tests.golden.federation.tasks import SERVED
 from tests.golden.files import (
     STORE,
     STORE_FILE,
@@ -24,17 +35,6 @@ from tests.golden.files import (
     same_subspace,
     wire_of,
 )
-from tests.golden.stores import (
-    GONE,
-    LATER,
-    RECEIPTS,
-    WITHDRAWN,
-    announced,
-    receipts,
-    started,
-    without,
-)
-from tests.golden.tasks import SERVED
 
 
 @pytest.fixture

@@ -20,9 +20,8 @@ from tests.needs import find, need
 pytestmark = pytest.mark.broker
 
 
-def openssl(folder: Path, command: str) -> None:
-    """Run openssl; words are separated by spaces."""
-    subprocess.run(["openssl", *command.split()], cwd=folder, check=True, capture_output=True)
+def openssl(folder: Path, *command: str) -> None:
+    subprocess.run(["openssl", *command], cwd=folder, check=True, capture_output=True)
 
 
 def issue(folder: Path, name: str, common_name: str) -> None:

@@ -119,8 +119,8 @@ def test_a_card_that_was_restored_behind_its_report_gets_no_second_one_out(
     """
     for module, name in (
         (gate, "UNHEARD_SECONDS"),
-        (connection, "WELCOME"),
-        (connection, "KEEPALIVE"),
+        (connection, "WELCOME_SECONDS"),
+        (connection, "KEEPALIVE_SECONDS"),
     ):
         monkeypatch.setattr(module, name, 60)
     federation = Federation(devices=2, stock=2, records=2, mechanism="gaussian")

@@ -20,11 +20,21 @@ from edge_agent.labels.timeline import Event
 from edge_agent.recognition.tasks import Recognition
 from fsir.task.task import Task
 from fsir.wire.messages import topic
-from tests.golden.device import Clock, Device, memory, on_disk, silence
+from tests.golden.federation.device import Clock, Device, memory, on_disk, silence
+from tests.golden.federation.readings import DEVICES
+from tests.golden.federation.tasks import (
+    CLOCK,
+    CODED,
+    DEADLINE,
+    GREEDY,
+    LONG,
+    PLAIN,
+    SERVED,
+    SHORT,
+    TRIMMED,
+)
+from tests.golden.federation.trouble import troubles
 from tests.golden.files import LABELS, STATE_FILE, STORE_FILE, Message, of_kind
-from tests.golden.readings import DEVICES
-from tests.golden.tasks import CLOCK, CODED, DEADLINE, GREEDY, LONG, PLAIN, SERVED, SHORT, TRIMMED
-from tests.golden.trouble import troubles
 
 HALF = 20  # records
 FIRST = 46  # records after which every task has its first report

@@ -16,9 +16,9 @@ from edge_agent.sources.csv_file import CsvFile
 from edge_agent.state.state import State
 from fsir.privacy.noise import SeededNoise
 from fsir.task.task import Task
+from tests.golden.federation.readings import SEED
+from tests.golden.federation.tasks import CLOCK
 from tests.golden.files import READINGS, Message
-from tests.golden.readings import SEED
-from tests.golden.tasks import CLOCK
 
 OWNER = Policy(
     epsilon=1000.0,

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from aggregator.core import Aggregator
 from aggregator.store.sqlite import open_store
+from tests.golden.federation.tasks import CLOCK, SERVED
 from tests.golden.files import Message
-from tests.golden.tasks import CLOCK, SERVED
 
 LATER = float(CLOCK + 10 * 86400)
 GONE = "dev-4"  # who leaves, in a copy

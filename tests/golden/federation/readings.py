@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from tests.golden.tasks import CLASSES, FEATURES
+from tests.golden.federation.tasks import CLASSES, FEATURES
 
 SEED = 7
 DEVICES = ("dev-1", "dev-2", "dev-3", "dev-4", "dev-5")

@@ -11,8 +11,8 @@ from edge_agent.labels.tail import Tail
 from edge_agent.recognition.tasks import Recognition
 from edge_agent.records import Position
 from edge_agent.state.state import State
-from tests.golden.device import Clock, agent_of, readings_of
-from tests.golden.tasks import CLOCK
+from tests.golden.federation.device import Clock, agent_of, readings_of
+from tests.golden.federation.tasks import CLOCK
 
 SERVED_ROWS = 6  # records whose served form is golden
 

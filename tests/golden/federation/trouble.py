@@ -11,8 +11,8 @@ import numpy as np
 from fsir.task.task import Task
 from fsir.wire.decode import decode
 from fsir.wire.messages import Report, encode, topic
+from tests.golden.federation.tasks import DENSE, PLAIN
 from tests.golden.files import Message
-from tests.golden.tasks import DENSE, PLAIN
 
 
 def troubles(wire: Sequence[Message]) -> list[Message]:
