@@ -33,6 +33,9 @@ test-all: $(READY)  ## every test, the nightly run
 lint: $(READY)  ## ruff, mypy --strict, import contracts, and how the lines look
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python tools/lines.py
+	$(BIN)/python tools/imports.py
+	$(BIN)/lint-imports --no-cache --no-logo
 	$(BIN)/mypy
 
 bench: $(READY)  ## the figures of docs/benchmarks.md, as ratios
