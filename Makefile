@@ -22,7 +22,7 @@ demo: $(READY)  ## a federation on this machine, ends with a picture; DATA=DIR u
 	$(BIN)/fsir-sim demo $(if $(DATA),--data $(DATA))
 
 check: lint  ## lint and the tests that start no other process: two minutes in all
-	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow' --ignore tests/system --ignore tests/deploy
+	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not long' --ignore tests/system --ignore tests/deploy
 
 test: $(READY)  ## the tests that take minutes in all
 	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow'

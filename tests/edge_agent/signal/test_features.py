@@ -200,6 +200,7 @@ def test_features_agree_with_the_published_ones(published):
     assert {FEATURE_NAMES[i].split("-")[1] for i in np.flatnonzero(error >= 0.001)} == {"entropy()"}
 
 
+@pytest.mark.long
 @pytest.mark.data
 def test_the_bare_difference_of_the_channels_loses_the_autoregression_of_gravity_alone(published):
     error = published_error(*published)

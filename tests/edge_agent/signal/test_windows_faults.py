@@ -113,6 +113,7 @@ def test_sensors_with_clocks_of_their_own_make_the_same_windows():
     assert signals_of(windows) == signals_of(run(times, acc, gyro)[0])
 
 
+@pytest.mark.long
 @settings(max_examples=150, deadline=None)
 @given(
     st.integers(300, 460) | st.sampled_from([321, 385, 449]),

@@ -78,6 +78,7 @@ def troubled(tmp_path_factory):
     return [(path, *read(path)) for path in paths]
 
 
+@pytest.mark.long
 @settings(max_examples=60, deadline=None)
 @given(st.integers(0, 4), st.integers(3, 700), st.lists(st.integers(0, 25), min_size=1, max_size=3))
 def test_stopped_anywhere_and_resumed_the_records_are_the_same(troubled, kind, rows, stops):
@@ -114,6 +115,7 @@ def by_ordinal(records):
     return {record.position.ordinal: (dict(record.x), record.y) for record in records}
 
 
+@pytest.mark.long
 @settings(max_examples=120, deadline=None)
 @given(st.integers(0, 10**6), st.integers(0, 255) | st.sampled_from(list(b'",;\r\n\0 -e.')))
 def test_a_damaged_byte_costs_the_windows_of_its_own_row_alone(walk, place, byte):

@@ -131,6 +131,7 @@ def mutated(raw, rng):
     return bytes(data)
 
 
+@pytest.mark.long
 def test_a_hundred_thousand_mutations_decode_or_raise_the_one_error():
     rng = random.Random(20240229)
     sources = [*RAW.values()] * 3 + [(task().encode(), "task"), (screened(6).encode(), "task")]

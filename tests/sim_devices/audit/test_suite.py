@@ -16,6 +16,8 @@ from sim_devices.audit.mechanisms import Claim
 from sim_devices.audit.pairs import PAIRS, AuditError, pair
 from sim_devices.audit.suite import MUST_FAIL, PRIVATE, Size, searched
 
+pytestmark = pytest.mark.long
+
 DELTA = 1000**-1.1
 
 

@@ -74,6 +74,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[Path
         thread.join()
 
 
+@pytest.mark.long
 def test_a_download_is_checked_and_can_be_read(site, tmp_path):
     folder, address = site
     (folder / "har.zip").write_bytes(fake_archive())

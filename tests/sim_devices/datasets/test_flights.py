@@ -13,6 +13,8 @@ from sim_devices.datasets import DataError
 from sim_devices.datasets import flights as module
 from sim_devices.datasets.flights import CENTRE, CUTS, FEATURES, SCALE, flights
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def population():

@@ -13,6 +13,8 @@ from sim_devices.scenarios import scenarios
 from sim_devices.scenarios.evaluation import accuracy, without_network
 from sim_devices.scenarios.tasks import Setting, build
 
+pytestmark = pytest.mark.long
+
 
 def write(path, users=(1, 2), seconds=60):
     """Two recordings per person: unlabelled, sitting, a transition, walking."""

@@ -19,6 +19,8 @@ from sim_devices.datasets.models import (
     true_basis,
 )
 
+pytestmark = pytest.mark.long
+
 SETTINGS = (("low", 10), ("high", 500), ("high", 1000), ("high-printed", 500))
 
 

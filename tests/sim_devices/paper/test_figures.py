@@ -14,6 +14,8 @@ from sim_devices.datasets.population import Population
 from sim_devices.paper import curves, figures
 from sim_devices.paper.flights import airline, rehearsal
 
+pytestmark = pytest.mark.long
+
 
 def test_the_cost_of_privacy_falls_with_n(tmp_path, monkeypatch):
     monkeypatch.setattr(curves, "COST_MODELS", ("I",))

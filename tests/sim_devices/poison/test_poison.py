@@ -25,6 +25,8 @@ from sim_devices.poison.outcome import Estimator, angle, loss
 from sim_devices.poison.population import Population, Setting
 from tests.aggregator.federations import make_task
 
+pytestmark = pytest.mark.long
+
 SETTING = Setting(model="I", devices=12, n=300)
 
 

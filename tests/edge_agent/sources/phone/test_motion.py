@@ -76,6 +76,7 @@ def changed(some, others):
     return {k for k in ours.keys() | theirs.keys() if ours.get(k) != theirs.get(k)}
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(
     st.integers(0, 999),

@@ -39,6 +39,7 @@ def cut(entries, sizes, by_stream):
 STEPS = st.lists(st.tuples(st.integers(20, 580), st.floats(0.03, 4.0)), max_size=3)
 
 
+@pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(STEPS, st.lists(st.integers(1, 900), min_size=1, max_size=6), st.booleans(), st.booleans())
 def test_any_cut_into_messages_gives_the_same_windows(steps, sizes, by_stream, total):

@@ -31,6 +31,7 @@ from tests.edge_agent.sources.sensors import ordinals
 # --- messages -------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @settings(max_examples=40, deadline=None)
 @given(st.permutations(range(5)), st.lists(st.integers(0, 9), max_size=6), st.integers(0, 5))
 def test_messages_out_of_order_and_repeated_count_once(order, again, where):

@@ -32,6 +32,7 @@ def test_half_of_the_noise_in_the_code_is_found(monkeypatch):
     assert suite.agent(None, EPSILON, DELTA, 300, seed=1).verdict == "violated"
 
 
+@pytest.mark.long
 def test_noise_that_two_stages_share_is_found():
     assert suite.agent("reused-noise", EPSILON, DELTA, 300, seed=1).verdict == "violated"
 
@@ -79,6 +80,7 @@ def test_numbers_are_read_in_standard_deviations_of_their_noise():
     assert rows.std(axis=0) == pytest.approx(np.ones(rows.shape[1]), abs=0.2)
 
 
+@pytest.mark.long
 def test_votes_are_as_private_as_the_sums_behind_them():
     claim = Claim(epsilon=EPSILON, delta=DELTA, n=8, p=4, slices=2, truncate=1.0, norm=2.0)
     task = claim.task(
