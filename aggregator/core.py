@@ -26,7 +26,7 @@ from collections.abc import Sequence
 
 from aggregator import intake, merging, retained
 from aggregator.federation import Federation
-from aggregator.intake import Arrival
+from aggregator.intake import REFUSED, Arrival
 from aggregator.publication import Publication
 from aggregator.reasons import Refusal
 from aggregator.results.activation import Activating
@@ -149,6 +149,7 @@ class Aggregator:
                 log.exception("the message on %r failed", arrival.topic[:200])
                 reason = "full" if isinstance(error, AccumulatorError) else "internal error"
                 alone.refusal = Refusal(reason, f"{type(error).__name__}: {error}")
+                alone.status = REFUSED  # it may have been counted in what was rolled back
         return []
 
     def _commit(self, arrivals: list[Arrival], now: float) -> list[Publication]:

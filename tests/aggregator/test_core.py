@@ -111,5 +111,7 @@ def test_sums_at_the_end_of_64_bits_refuse_and_do_not_wrap_round(tmp_path: Path)
     row = replace(aggregator.store.totals(1, "final"), values=full.tobytes())
     with aggregator.store.transaction():
         aggregator.store.put_totals(1, "final", row)
-    assert verdict_of(aggregator, topic(TASK, "b"), raw).reason.startswith("full: ")
+    verdict = verdict_of(aggregator, topic(TASK, "b"), raw)
+    assert verdict.status == "refused"
+    assert verdict.reason.startswith("full: ")
     assert aggregator.store.totals(1, "final") == row
