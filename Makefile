@@ -4,6 +4,10 @@ DATA ?=
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+# One more than there are cores: many tests wait for another process.
+WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
+PYTEST := $(BIN)/python -m pytest
+PARALLEL := -n $(WORKERS) --dist worksteal
 
 .PHONY: help setup demo check test test-all lint bench clean
 
@@ -22,13 +26,13 @@ demo: $(READY)  ## a federation on this machine, ends with a picture; DATA=DIR u
 	$(BIN)/fsir-sim demo $(if $(DATA),--data $(DATA))
 
 check: lint  ## lint and the tests that start no other process: two minutes in all
-	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow and not long' --ignore tests/system --ignore tests/deploy
+	$(PYTEST) $(PARALLEL) -m 'not slow and not long' --ignore tests/system --ignore tests/deploy
 
 test: $(READY)  ## the tests that take minutes in all
-	$(BIN)/python -m pytest -n auto --dist worksteal -m 'not slow'
+	$(PYTEST) $(PARALLEL) -m 'not slow'
 
 test-all: $(READY)  ## every test, the nightly run
-	$(BIN)/python -m pytest
+	$(PYTEST)
 
 lint: $(READY)  ## ruff, mypy --strict, import contracts, and how the lines look
 	$(BIN)/ruff check .
