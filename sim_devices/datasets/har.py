@@ -34,7 +34,6 @@ NPZ = "har_full561.npz"
 WINDOWS_TRAIN = 7352
 WINDOWS_TEST = 2947
 FEATURES = 561
-UNIT_RECORDS = 2  # windows overlap by half: one instant lies in two consecutive records
 
 CAVEATS = (
     "the published features were scaled to [-1, 1] by their authors over all subjects, the "

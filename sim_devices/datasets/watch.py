@@ -22,7 +22,6 @@ from sim_devices.datasets.population import DataError, DeviceStream, Population
 
 WINDOW_SAMPLES = 128
 STEP_SAMPLES = 64  # 2.56 s at 50 Hz, half overlapping
-UNIT_RECORDS = WINDOW_SAMPLES // STEP_SAMPLES
 UNSEEN = (8, 9, 10)
 
 SIGNALS = ("ax", "ay", "az", "wx", "wy", "wz", "a", "w")  # a, w: lengths of the two vectors

@@ -12,9 +12,7 @@ from fsir.errors import FsirError
 from sim_devices.datasets.models import MODELS, Model
 
 SLICES = 8
-EPSILONS = (1.0, 2.0)
 CLIENTS = (1, 10, 50, 100)
-LOW_SIZES = (500, 1000, 2500, 5000)
 LOW_P = 10
 HIGH_N = 1000
 HIGH_PS = (500, 1000, 2000)
