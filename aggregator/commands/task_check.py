@@ -97,8 +97,7 @@ def _stage(task: Task, stage: Stage, records: int) -> dict[str, Any]:
 
 
 def _bytes(task: Task, stage: Stage) -> int:
-    by_votes = task.screening is not None and task.screening.method == "votes"
-    if by_votes and stage is all_stages(task)[0]:
+    if task.screens_by_votes and stage is all_stages(task)[0]:
         return stage.p * stage.slices // 8 + 100
     return report_bytes(stage)
 

@@ -26,8 +26,7 @@ def next_stage(task: Task, made: Collection[str], active: tuple[str, ...] | None
     if task.screening is None:
         return first_stage(task)
     if active is not None:
-        index = {name: j for j, name in enumerate(task.features.names)}
-        return final_stage(task, tuple(index[name] for name in active))
+        return final_stage(task, task.features.indices(active))
     return None if SCREENING in made else first_stage(task)
 
 
