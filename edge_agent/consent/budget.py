@@ -57,8 +57,8 @@ def loads(costs: Iterable[Cost]) -> list[tuple[float, int]]:
     if len(sources) == 1:
         return sources[0]
     # One person's data may be in every source, so that the worst of each adds up.
-    squared = sum(max(load[0] for load in loads) for loads in sources)
-    numbers = sum(max(load[1] for load in loads) for loads in sources)
+    squared = sum(max(load[0] for load in some) for some in sources)
+    numbers = sum(max(load[1] for load in some) for some in sources)
     return [(squared, numbers)]
 
 
