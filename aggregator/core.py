@@ -25,7 +25,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from aggregator import intake, merging, retained
-from aggregator.federation import Federation
+from aggregator.federation import Federation, as_begun
 from aggregator.intake import REFUSED, Arrival
 from aggregator.publication import Publication
 from aggregator.reasons import Refusal
@@ -47,7 +47,7 @@ class Aggregator:
         self.store = store
         # By (task, counted | duplicate | reason), since the start.
         self.verdicts: Counter[tuple[str, str]] = Counter()
-        self.federations = {task.name: Federation(task) for task in tasks}
+        self.federations = {task.name: Federation(as_begun(store, task)) for task in tasks}
         self.estimating = Estimating(store, debounce)
         self._activating = Activating(store)
         if len(self.federations) < len(tasks):

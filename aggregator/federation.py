@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aggregator.store.base import PublishedRow, TotalsRow
+from aggregator.store.base import PublishedRow, Store, TotalsRow
 from fsir.arrays import Flags, Integers
 from fsir.errors import AccumulatorError, TaskError
 from fsir.estimate import screening
 from fsir.estimate.totals import Totals
 from fsir.privacy.plan import FINAL, Stage, final_stage, first_stage
-from fsir.task.task import Screening, Task
+from fsir.task.task import OLDEST_VERSION, Screening, Task
 from fsir.wire.decode import decode
 from fsir.wire.messages import Active, Report
 from fsir.wire.plausible import Plausibility, allowed_sizes
@@ -49,6 +49,17 @@ class Layout:
             sizes=stage.sizes,
             plausibility=Plausibility(stage),
         )
+
+
+def as_begun(store: Store, task: Task) -> Task:
+    """The task in the version in which the store has begun it.
+
+    A file that says no version is of the newest one; under it devices would see another task, and
+    what they have sent would belong to none.
+    """
+    first = replace(task, version=OLDEST_VERSION)
+    known = {row.digest for row in store.tasks()}
+    return first if first.digest in known and task.digest not in known else task
 
 
 def tally(votes: Flags) -> Integers:

@@ -23,10 +23,22 @@ from fsir.net.broker import Broker
 SAVE_SECONDS = 5.0
 
 
+def _feed(stream: str | None) -> Feed:
+    """The records of a program; what it passes as `y` is their label."""
+    if stream is not None:
+        return Feed(f"program:{stream}", replayable=False, label="y")
+    run = os.urandom(4).hex()
+    return Feed("program", replayable=False, stream=f"program#{run}", label="y")
+
+
 class Member:
     """One device in one task, over a connection of its own.
 
     Records must be raw: see `fsir.task.task.Features`.
+
+    stream: a name for records that the program numbers itself, the same number for the same record
+    in every run. Without one nobody knows whether a run brings what an earlier one brought: what
+    was learned and not reported is dropped when the next one begins.
     """
 
     def __init__(
@@ -36,13 +48,14 @@ class Member:
         device: str,
         state: str | Path,
         policy: Policy | None = None,
+        *,
+        stream: str | None = None,
     ) -> None:
         address = broker if isinstance(broker, Broker) else Broker.parse(broker)
         self._state = State(state, device)
-        # Nobody knows whether a program brings what an earlier run brought: the ledger takes it for
-        # the same data.
-        feed = Feed("program", replayable=False, stream=f"program#{os.urandom(4).hex()}")
+        feed = _feed(stream)
         self.agent = Agent(self._state, task, policy, feed=feed)
+        self._numbered = stream is not None
         self._ordinal = self._state.last_position(feed.name).ordinal
         self._connection = Connection(
             address,
@@ -54,9 +67,16 @@ class Member:
         )
         self._saved_at = time.monotonic()
 
-    def learn(self, x: Mapping[str, Any], y: Any) -> None:
-        """Offer one record. Each record of the device belongs here once, ever."""
-        self._ordinal += 1
+    def learn(self, x: Mapping[str, Any], y: Any, number: int | None = None) -> None:
+        """Offer one record. Each record of the device belongs here once, ever.
+
+        `number` is its place in the `stream`, rising; one that was seen before is passed by.
+        """
+        if self._numbered != (number is not None):
+            raise StateError(
+                "a member with a stream needs the number of each record, and one without takes none"
+            )
+        self._ordinal = self._ordinal + 1 if number is None else number
         self.agent.learn(Record(Position(self._ordinal), x, y))
         self.step()
 

@@ -27,6 +27,8 @@ class Record:
     x: Mapping[str, Any]
     y: Any = None  # the response, unless it is one of the values
     span: tuple[float, float] | None = None  # its first and last time, since the epoch, if known
+    fault: str = ""  # why it has no values that could be used; what is offered keeps its place
 
 
 START = Position(-1)
+UNREADABLE = "unreadable"  # the fault of a line or a message that is no record

@@ -53,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
         source = leaving.enter_context(closing(open_source(args.source, options)))
         state = leaving.enter_context(closing(State(args.state, args.device)))
         output = leaving.enter_context(closing(open_output(args.output)))
-        agents = [Agent(state, name, policy, feed=Feed.of(source)) for name in args.task]
+        feed = Feed.of(source, pressed=args.labels is not None)
+        agents = [Agent(state, name, policy, feed=feed) for name in args.task]
         messages = None
         if topic is not None and sensors is not None:
             messages = LabelTopic(sensors, topic, Path(args.state), lambda: slicings_of(agents))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 
@@ -10,10 +11,14 @@ from edge_agent.consent.policy import Policy, planned
 from edge_agent.errors import SourceError, StateError
 from edge_agent.exchange.inbox import read_task
 from edge_agent.sources.base import Source
+from edge_agent.sources.samples import LABEL
 from edge_agent.state.rows import LedgerRow, Pin
 from edge_agent.state.state import State
 from fsir.privacy.plan import FINAL, SCREENING
 from fsir.task.task import Task
+
+log = logging.getLogger("fsir.agent")
+_KEPT_ACROSS_RUNS = "a file, or a topic with --record-id, goes on where it was (docs/privacy.md)"
 
 
 @dataclass(frozen=True)
@@ -24,10 +29,14 @@ class Feed:
     replayable: bool = True
     stream: str = ""  # where it is not the name: see `Source.stream`
     unit_records: int = 1  # records that one reading can touch
+    label: str | None = ""  # see `Source.label`; None: nobody knows
 
     @classmethod
-    def of(cls, source: Source) -> Feed:
-        """What the budget needs to know of a source."""
+    def of(cls, source: Source, *, pressed: bool = False) -> Feed:
+        """What the budget needs to know of a source, whose records may get labels that are pressed.
+
+        A source of another package may not say what its label is called.
+        """
         try:
             unit_records = source.unit_records
         except AttributeError:  # of another package, and written for what was asked of it then
@@ -35,7 +44,16 @@ class Feed:
                 f"source {source.name}: it does not say how many consecutive records one reading "
                 "can touch; its class must have unit_records, which is 1 where none overlap"
             ) from None
-        return cls(source.name, source.replayable, source.stream, unit_records)
+        label = getattr(source, "label", None)
+        if label == "" and pressed:
+            label = LABEL
+        return cls(
+            name=source.name,
+            replayable=source.replayable,
+            stream=source.stream,
+            unit_records=unit_records,
+            label=label,
+        )
 
     @property
     def identity(self) -> str:
@@ -45,12 +63,21 @@ class Feed:
 
 def cost_of(row: LedgerRow) -> Cost:
     """What a release has cost, and on which records."""
-    return Cost(mu=row.mu, numbers=row.numbers, source=row.source, first=row.first, last=row.last)
+    return Cost(
+        mu=row.mu,
+        numbers=row.numbers,
+        source=row.source,
+        first=row.first,
+        last=row.last,
+        unit_records=row.unit_records,
+    )
 
 
 def refusals(state: State, task: Task, policy: Policy, feed: Feed) -> list[str]:
     """Why the device does not take part; empty if it does."""
-    if reasons := policy.refusals(task):
+    pin = state.pinned(task.name)
+    begun = pin is not None and pin.raw == task.encode()
+    if reasons := [*policy.refusals(task, begun=begun), *policy.about_label(feed.label)]:
         return reasons
     if task.privacy.unit_records < feed.unit_records:
         return [
@@ -94,3 +121,33 @@ def check_source(state: State, pin: Pin, made: Collection[str], feed: Feed) -> N
             f"(or give that up: fsir-agent forget --task {pin.name} --unpin)"
         )
     state.move(pin.name, feed.name)
+
+
+def follow_stream(state: State, task: Task, made: Collection[str], feed: Feed) -> None:
+    """Let a task go on with what it has learned, unless its records may come once more.
+
+    A source that cannot number its records across runs is another stream in each: what it brings
+    may be what it has brought, so that learning from both could count a record twice. What was
+    learned and not reported is dropped. Records of a first report are all there: no other joins
+    them.
+    """
+    before = state.stream(task.name) or _source_of(state, task.name)
+    if before == feed.identity:
+        return
+    progress = state.progress(task.name)
+    reported = SCREENING in made and not task.asks_for_fresh_records
+    drop = progress.first is not None and not reported
+    state.follow(task.name, feed.identity, drop=drop)
+    if drop:
+        log.warning(
+            "%s: what was learned and not reported is dropped: %s may bring the same records "
+            "again, and none may count twice; %s",
+            task.name,
+            feed.name,
+            _KEPT_ACROSS_RUNS,
+        )
+
+
+def _source_of(state: State, name: str) -> str:
+    pin = state.pinned(name)
+    return "" if pin is None else pin.source

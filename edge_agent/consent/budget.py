@@ -1,10 +1,11 @@
 """What a device has spent, and whether one more release fits under its owner's cap.
 
 Costs add up as `mu^2` over the releases that one unit of data took part in. Releases about disjoint
-intervals of one source share no record, so that only the most expensive record counts; a unit of
-consecutive records that straddles two intervals moves each release by its part only, and
-`a^2 + b^2 <= (a + b)^2` keeps the sum below the larger of the two. Different sources may well
-deliver the same data: their costs are added.
+intervals of one source share no record, so that only the most expensive record counts: a unit of g
+consecutive records that straddles intervals moves each release by its part only, `mu/g` for each
+record, and by convexity bears no more than the worst of its records (docs/privacy.md, theorem 5c).
+The numbers of every release that it touches count. Different sources may well deliver the same
+data: their costs are added.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ class Cost:
     source: str
     first: int
     last: float  # infinite where it is not known yet
+    unit_records: int = 1  # consecutive records that are protected together
 
 
 def numbers_in(stage: Stage) -> int:
@@ -36,43 +38,41 @@ def numbers_in(stage: Stage) -> int:
 
 def total_epsilon(costs: Iterable[Cost], delta: float) -> float:
     """The epsilon, at `delta`, of everything together."""
-    return max(_epsilon(math.sqrt(squared), numbers, delta) for squared, numbers in loads(costs))
+    squared, numbers = load(costs)
+    return _epsilon(math.sqrt(squared), numbers, delta)
 
 
-def loads(costs: Iterable[Cost]) -> list[tuple[float, int]]:
-    """What units of data bear, the worst off among them.
-
-    Each load is the sum of mu^2, and the numbers published about the unit.
+def load(costs: Iterable[Cost]) -> tuple[float, int]:
+    """The most that a unit of data bears: the sum of mu^2, and the numbers published about it.
 
     >>> first = Cost(mu=3.0, numbers=10, source="csv:walk", first=0, last=99)
     >>> later = Cost(mu=4.0, numbers=10, source="csv:walk", first=100, last=199)
     >>> again = Cost(mu=4.0, numbers=10, source="csv:walk", first=0, last=99)
-    >>> max(loads([first, later])), max(loads([first, again]))
+    >>> load([first, later]), load([first, again])
     ((16.0, 10), (25.0, 20))
     """
     by_source: dict[str, list[Cost]] = {}
     for cost in costs:
         by_source.setdefault(cost.source, []).append(cost)
-    sources = [_loads_of(some) for some in by_source.values()]
-    if len(sources) == 1:
-        return sources[0]
     # One person's data may be in every source, so that the worst of each adds up.
-    squared = sum(max(load[0] for load in some) for some in sources)
-    numbers = sum(max(load[1] for load in some) for some in sources)
-    return [(squared, numbers)]
-
-
-def _loads_of(costs: list[Cost]) -> list[tuple[float, int]]:
-    """The same for one source.
-
-    The records that bear most are among those with which an interval starts.
-    """
-    covering = (
-        [other for other in costs if other.first <= cost.first <= other.last] for cost in costs
+    squared = sum(
+        max(_squared_at(cost.first, some) for cost in some) for some in by_source.values()
     )
-    return [
-        (sum(cost.mu**2 for cost in some), sum(cost.numbers for cost in some)) for some in covering
-    ]
+    numbers = sum(max(_numbers_near(cost, some) for cost in some) for some in by_source.values())
+    return squared, numbers
+
+
+def _squared_at(record: int, costs: list[Cost]) -> float:
+    """What one record bears; those that bear most are among the first ones of the intervals."""
+    return sum(cost.mu**2 for cost in costs if cost.first <= record <= cost.last)
+
+
+def _numbers_near(cost: Cost, costs: list[Cost]) -> int:
+    """At least the numbers about a unit that touches this release: it may straddle its borders."""
+    reach = max(other.unit_records for other in costs) - 1
+    low = cost.first - reach
+    high = cost.last + reach
+    return sum(other.numbers for other in costs if other.first <= high and other.last >= low)
 
 
 def _epsilon(mu: float, numbers: int, delta: float) -> float:

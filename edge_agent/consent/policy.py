@@ -10,15 +10,18 @@
     largest_clip = 1000.0    # a task that clips further out would spend the budget on noise
     exact_count = false      # whether a report may tell without noise how many records it is about
     presence = false         # whether others may see when this device is on
+    version_1 = false        # whether a task may wait for records that it accepts, as the first ...
+                             # ... ones did: then it sees when such records came
 
 A missing file or field means the value above. The exact count is what a task with a deadline needs.
+A task of version 1 that this device has accepted before goes on as it began.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from math import inf
 from pathlib import Path
@@ -30,6 +33,7 @@ from fsir.privacy.claims import statement
 from fsir.privacy.plan import all_stages
 from fsir.task.task import MECHANISMS, Task
 
+LABEL_NAMES = ("label", "y")  # what an owner may mean by whatever comes beside the values
 _ROUNDING = 1.0 + 1e-9  # costs are split and put together again in floating point
 
 
@@ -53,6 +57,7 @@ class Policy:
     largest_clip: float = 1000.0
     exact_count: bool = False
     presence: bool = False
+    version_1: bool = False
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -85,14 +90,19 @@ class Policy:
             largest_clip=table.number("largest_clip", cls.largest_clip, above=0),
             exact_count=table.flag("exact_count", cls.exact_count),
             presence=table.flag("presence", cls.presence),
+            version_1=table.flag("version_1", cls.version_1),
         )
         table.done()
         return policy
 
-    def refusals(self, task: Task) -> list[str]:
-        """Why this device would not take part, whatever it has spent so far; empty if it would."""
+    def refusals(self, task: Task, *, begun: bool = False) -> list[str]:
+        """Why this device would not take part, whatever it has spent so far; empty if it would.
+
+        A task that it has begun may end as it began.
+        """
         reasons = [*self._about_mechanism(task), *self._about_records(task)]
-        return reasons or self.over_budget(planned(task), ())
+        reasons = reasons or self.over_budget(planned(task), ())
+        return reasons if begun else [*reasons, *self._about_version(task)]
 
     def _about_mechanism(self, task: Task) -> list[str]:
         reasons = []
@@ -129,11 +139,43 @@ class Policy:
             )
         return reasons
 
+    def _about_version(self, task: Task) -> list[str]:
+        """Why a new task of the first version is not taken."""
+        if task.counts_refused or self.version_1:
+            return []
+        return [
+            "it is of version 1, which waits for records of its classes, so that the time of a "
+            "report tells when they came; let it be of version 2, "
+            "or the owner would have to accept that: version_1 = true"
+        ]
+
+    def about_label(self, label: str | None) -> list[str]:
+        """Why a source whose records bring labels of this name must not serve any task.
+
+        Whatever a task calls its response, it would get these. None: the source does not say.
+        """
+        if not self.never_share or label == "":
+            return []
+        if label is None:
+            return [
+                "the owner never shares some things, and the source does not say what its labels "
+                "are called: its class must have label, empty if its records bring none"
+            ]
+        held_back = self._matching([label, *LABEL_NAMES])
+        if not held_back:
+            return []
+        return [
+            f"its response would be the label of the source, which the owner never shares: "
+            f"{', '.join(dict.fromkeys(held_back))}"
+        ]
+
     def _held_back(self, task: Task) -> list[str]:
-        asked = (*task.features.names, task.response.name)
+        return self._matching((*task.features.names, task.response.name))
+
+    def _matching(self, names: Iterable[str]) -> list[str]:
         return [
             name
-            for name in asked
+            for name in names
             if any(fnmatchcase(name, pattern) for pattern in self.never_share)
         ]
 
@@ -163,11 +205,18 @@ def policy_of(path: str | None) -> Policy:
 def planned(task: Task, source: str = "", first: int = 0) -> list[Cost]:
     """The releases that a task asks for, if its records start at ordinal `first` of a source."""
     costs = [
-        Cost(mu=stage.mu, numbers=numbers_in(stage), source=source, first=first, last=inf)
+        Cost(
+            mu=stage.mu,
+            numbers=numbers_in(stage),
+            source=source,
+            first=first,
+            last=inf,
+            unit_records=task.privacy.unit_records,
+        )
         for stage in all_stages(task)
     ]
     if task.asks_for_fresh_records:  # disjoint records: the worst record is in one of the two
         worst = max(cost.mu for cost in costs)
         numbers = sum(cost.numbers for cost in costs)
-        return [Cost(mu=worst, numbers=numbers, source=source, first=first, last=inf)]
+        return [replace(costs[0], mu=worst, numbers=numbers)]
     return costs

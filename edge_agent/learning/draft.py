@@ -24,7 +24,7 @@ class Draft:
 
     @property
     def n(self) -> int:
-        """Records learned."""
+        """Records that the report would be about."""
         return 0 if self.learner is None else self.learner.n
 
     @property

@@ -17,10 +17,12 @@ from numpy.typing import NDArray
 from edge_agent.errors import StateError
 from edge_agent.learning.learner import names_of
 from edge_agent.state.state import Kept
-from fsir.arrays import Matrix
+from fsir.arrays import Integers, Matrix
 from fsir.errors import RecordError
 from fsir.privacy.moments import Moments
 from fsir.privacy.plan import Stage
+from fsir.privacy.quantiser import Quantiser
+from fsir.task.records import RecordReader
 from fsir.task.slicing import UNKNOWN
 from fsir.task.task import Task
 
@@ -36,67 +38,87 @@ class RowsLearner:
         self, task: Task, stage: Stage, stored: int = 0, learned: bytes | None = None
     ) -> None:
         self.names = names_of(task, stage)
+        self.refused: dict[str, int] = {}  # records that were not accepted, by reason
         self._task = task
-        self._reader = Moments(task, stage)
+        self._stage = stage
+        self._reader = RecordReader(task, stage.features)
+        self._quantiser = Quantiser(task, stage)
+        self._null = np.zeros(stage.p)
         self._slicing = task.slicing
         self._stored = stored
         self._waiting: list[tuple[Matrix, int]] = []
         self._blocks: list[Kept] = []
         if learned is not None:
-            self._reader.refused = dict(msgpack.unpackb(learned)["refused"])
+            self.refused = dict(msgpack.unpackb(learned)["refused"])
 
     @property
     def n(self) -> int:
-        """Records kept."""
+        """Records kept, null ones included."""
         return self._stored + len(self._waiting) + sum(len(K) for K, _ in self._blocks)
 
-    @property
-    def refused(self) -> Mapping[str, int]:
-        """Records that were not accepted, by reason."""
-        return self._reader.refused
-
-    def learn_one(self, x: Mapping[str, Any], y: Any) -> None:
-        """Keep one record, or refuse and count it."""
+    def learn_one(self, x: Mapping[str, Any], y: Any) -> bool:
+        """Keep one record, or refuse and count it; true if it was kept."""
         try:
-            self._waiting.append(self._reader.read(x, y))
+            row = self._reader.read(x, y)
         except RecordError as error:
             self.refuse(error.reason)
+            return False
+        self._keep(*row)
+        return True
+
+    def refuse(self, reason: str) -> None:
+        """Count a record that is not accepted; where offered records count, it is kept as null."""
+        self._count(reason, 1)
+        if self._stage.offered:
+            self._keep(self._null, UNKNOWN)
+
+    def _keep(self, row: Matrix, h: int) -> None:
+        self._waiting.append((row, h))
         if len(self._waiting) >= BLOCK_ROWS:
             self._quantise()
 
     def learn_many(self, X: Matrix, y: Sequence[Any] | NDArray[Any]) -> None:
         """Keep rows over all features of the task."""
         slices = self._slicing.slices_of(y)
-        if X.ndim != 2 or X.shape[1] != self._reader.stage.p or slices.shape != (len(X),):
+        if X.ndim != 2 or X.shape[1] != self._stage.p or slices.shape != (len(X),):
             raise RecordError(
                 "wrong shape",
                 f"X has shape {X.shape} and y {len(slices)} responses: they do not fit",
             )
         known = slices != UNKNOWN
         finite = np.isfinite(X).all(axis=1)
-        self.refuse("unknown response", int((~known).sum()))
-        self.refuse("not finite", int((~finite & known).sum()))
-        self._quantise()
         good = finite & known
-        if good.any():
-            K = self._reader.quantiser.truncated(X[good])
-            self._blocks.append((K.astype(np.int16), slices[good]))
+        self._count("unknown response", int((~known).sum()))
+        self._count("not finite", int((~finite & known).sum()))
+        self._quantise()
+        if self._stage.offered:
+            X = np.where(good[:, None], X, 0.0)
+            slices = np.where(good, slices, UNKNOWN)
+        else:
+            X = X[good]
+            slices = slices[good]
+        self._put(X, slices)
 
-    def refuse(self, reason: str, count: int = 1) -> None:
-        """Count records that were not accepted."""
+    def _count(self, reason: str, count: int) -> None:
         if count:
-            self._reader.refused[reason] = self._reader.refused.get(reason, 0) + count
+            self.refused[reason] = self.refused.get(reason, 0) + count
 
     def _quantise(self) -> None:
-        if self._waiting:
-            K = self._reader.quantiser.truncated(np.array([row for row, _ in self._waiting]))
-            slices = np.array([h for _, h in self._waiting], np.int64)
+        rows = np.array([row for row, _ in self._waiting])
+        slices = np.array([h for _, h in self._waiting], np.int64)
+        self._waiting = []
+        self._put(rows, slices)
+
+    def _put(self, rows: Matrix, slices: Integers) -> None:
+        """One more block; what there is instead of a null record is zero."""
+        if len(rows):
+            K = self._quantiser.truncated(rows)
+            K[slices == UNKNOWN] = 0.0
             self._blocks.append((K.astype(np.int16), slices))
-            self._waiting = []
 
     def learned(self) -> bytes:
         """What the rows do not tell, for the state file."""
-        raw: bytes = msgpack.packb({"refused": dict(self._reader.refused)})
+        raw: bytes = msgpack.packb({"refused": self.refused})
         return raw
 
     def take_kept(self) -> tuple[Kept, ...]:
@@ -117,7 +139,7 @@ class RowsLearner:
 
     def moments(self, kept: Iterable[Kept]) -> Moments:
         """The moments of what is in the state file."""
-        return moments_of(self._task, self._reader.stage, kept)
+        return moments_of(self._task, self._stage, kept)
 
 
 def moments_of(task: Task, stage: Stage, kept: Iterable[Kept]) -> Moments:

@@ -28,14 +28,14 @@ class Learner(Protocol):
 
     @property
     def n(self) -> int:
-        """Records learned."""
+        """Records that a report would be about."""
 
     @property
     def refused(self) -> Mapping[str, int]:
         """Records that were not accepted, by reason."""
 
-    def learn_one(self, x: Mapping[str, Any], y: Any) -> None:
-        """Learn one record, or refuse and count it."""
+    def learn_one(self, x: Mapping[str, Any], y: Any) -> bool:
+        """Learn one record, or refuse and count it; true if it was learned."""
 
     def learn_many(self, X: Matrix, y: Sequence[Any] | NDArray[Any]) -> None:
         """Learn rows over all features of the task."""
@@ -85,7 +85,7 @@ class MomentsLearner:
 
     @property
     def n(self) -> int:
-        """Records learned."""
+        """Records that a report would be about."""
         return self._moments.n
 
     @property
@@ -93,13 +93,13 @@ class MomentsLearner:
         """Records that were not accepted, by reason."""
         return self._moments.refused
 
-    def learn_one(self, x: Mapping[str, Any], y: Any) -> None:
-        """Learn one record, or refuse and count it."""
-        self._moments.learn_one(x, y)
+    def learn_one(self, x: Mapping[str, Any], y: Any) -> bool:
+        """Learn one record, or refuse and count it; true if it was learned."""
+        return self._moments.learn_one(x, y)
 
     def refuse(self, reason: str) -> None:
         """Count a record that was not even tried."""
-        self._moments.refused[reason] = self._moments.refused.get(reason, 0) + 1
+        self._moments.refuse(reason)
 
     def learn_many(self, X: Matrix, y: Sequence[Any] | NDArray[Any]) -> None:
         """Learn rows over all features of the task."""

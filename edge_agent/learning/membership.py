@@ -117,8 +117,14 @@ class Membership:
 
     @property
     def n(self) -> int:
-        """Records learned for the report that comes next."""
+        """Records that the report that comes next would be about."""
         return 0 if self._part is None else self._part.draft.n
+
+    @property
+    def learned(self) -> int:
+        """Those of them that were learned, and are not null."""
+        nulls = self.task is not None and self.task.counts_refused
+        return self.n - (sum(self.refused.values()) if nulls else 0)
 
     @property
     def refused(self) -> Mapping[str, int]:

@@ -9,10 +9,11 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from edge_agent.consent.admission import check_source
+from edge_agent.consent.admission import check_source, follow_stream
 from edge_agent.errors import StateError
 from edge_agent.labels.timeline import NO_LABEL
 from edge_agent.learning.draft import Draft
+from edge_agent.learning.learner import Learner
 from edge_agent.learning.rule import ReportRule
 from edge_agent.learning.spending import NoReportError, Spender
 from edge_agent.learning.stages import next_stage, restored_draft, same_records, second_draft
@@ -44,6 +45,7 @@ class Participation:
         self._same = same_records(task)
         self._complaints = UnknownLabels(task)
         check_source(state, pin, self.made, spender.feed)
+        follow_stream(state, task, self.made, spender.feed)
         progress = state.progress(task.name)
         self.position = progress.position
         self._dirty = False
@@ -85,17 +87,22 @@ class Participation:
         if not wanted or learner is None:
             return False  # passed by: nothing that would be worth a write
         self._dirty = True
-        if isinstance(record.y, str) and record.y == NO_LABEL:
-            learner.refuse("no label")
-            return True
-        y = record.x.get(self.task.response.name) if record.y is None else record.y
         before = learner.n
-        learner.learn_one({name: record.x[name] for name in learner.names if name in record.x}, y)
+        self._take(record, learner)
         if learner.n > before:
             self.draft.extend(record.position.ordinal, record.position.ordinal)
-        else:
-            self._complaints.look_at(y)
         return True
+
+    def _take(self, record: Record, learner: Learner) -> None:
+        if record.fault:
+            learner.refuse(record.fault)
+        elif isinstance(record.y, str) and record.y == NO_LABEL:
+            learner.refuse("no label")
+        else:
+            y = record.x.get(self.task.response.name) if record.y is None else record.y
+            x = {name: record.x[name] for name in learner.names if name in record.x}
+            if not learner.learn_one(x, y):
+                self._complaints.look_at(y)
 
     def learn_many(self, rows: Matrix, y: Sequence[Any] | NDArray[Any], first: int | None) -> int:
         """Offer rows over all features of the task; returns how many were used up."""
@@ -204,9 +211,11 @@ class Participation:
             self.stop(str(error))
             return None
         self._record(row, out)
+        if out is None:
+            self.stop(row.reason)
         return out
 
-    def _record(self, row: LedgerRow, out: OutboxRow) -> None:
+    def _record(self, row: LedgerRow, out: OutboxRow | None) -> None:
         # The second report about the same records needs them, and their interval.
         keep = self._same and row.stage == SCREENING
         draft = replace(self.draft, learner=None) if keep else Draft()

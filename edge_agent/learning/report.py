@@ -53,6 +53,7 @@ def ledger_row(
         last=last,
         made=made,
         report=b"",
+        unit_records=task.privacy.unit_records,
     )
 
 

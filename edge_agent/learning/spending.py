@@ -44,8 +44,11 @@ class Spender:
 
     def spend(
         self, moments: Moments, interval: tuple[int, int], ledger: Sequence[LedgerRow], now: float
-    ) -> tuple[LedgerRow, OutboxRow]:
-        """The report about an interval of records, as the ledger and the outbox are to have it."""
+    ) -> tuple[LedgerRow, OutboxRow | None]:
+        """The report about an interval of records, as the ledger and the outbox are to have it.
+
+        One that is too long to be sent is for the ledger alone.
+        """
         row = ledger_row(
             self._task, moments, source=self.feed.identity, interval=interval, made=now
         )
@@ -53,11 +56,13 @@ class Spender:
         if reasons := self._policy.over_budget([cost_of(row)], spent):
             raise NoReportError("; ".join(reasons))
         raw = report_bytes(self._task, self._device, moments, self._noise)
-        if len(raw) > LIMITS["report"]:  # it has not left, so that nothing is spent
-            raise NoReportError(
+        row = replace(row, report=report_id(raw))
+        if len(raw) > LIMITS["report"]:
+            # That it does not leave is seen, and depends on its noisy numbers: it is paid for.
+            reason = (
                 f"its report takes {len(raw)} bytes, and aggregators read at most "
                 f"{LIMITS['report']}"
             )
-        row = replace(row, report=report_id(raw))
+            return replace(row, verdict="refused", reason=reason), None
         hold = self._rng.uniform(0.0, self._task.report.max_delay)
         return row, outbox_row(row, self._device, raw, now + hold)

@@ -52,4 +52,5 @@ def second_draft(state: State, task: Task, stage: Stage | None, first: Draft) ->
     if stage is None:
         return replace(first, learner=None)
     moments = moments_of(task, stage, state.kept(task.name, task.p))
+    moments.refused = dict(first.refused)  # whose null records are among the rows
     return replace(first, learner=MomentsLearner(task, stage, moments))

@@ -38,7 +38,8 @@ def shortfall(agent: Agent, task: Task, replayable: bool) -> str:
     refused = ", ".join(f"{count} {reason}" for reason, count in agent.refused.items())
     return (
         f"the source has ended, and {size - agent.n} records are missing for the report: "
-        f"{agent.n} of {size} learned{refused and f' (not accepted: {refused})'}; "
+        f"{agent.n} of {size} offered, {agent.learned} learned"
+        f"{refused and f' (not accepted: {refused})'}; "
         "what was learned is kept: start again when there are "
         f"more{', or wait for them with --follow' * replayable}"
     )

@@ -46,14 +46,18 @@ class Feeding:
     def resume(self, state: State) -> None:
         """Go on where the slowest task is; a source that cannot go back only numbers on.
 
-        The place of every task is looked at: a file in which one of them has changed could bring
-        records back that this task has counted, however far back the slowest one is.
+        The place of everyone who ever read it is looked at: a file in which one of them has changed
+        could bring records back that this one has counted, under other numbers, however far back
+        the slowest task is, and whether or not it takes part now.
         """
-        places = [state.last_position(self._source.name)]
-        if self._source.replayable:
-            places = [state.position(agent.name, self._source.name) for agent in self._agents]
-        for place in sorted(places, key=lambda position: position.ordinal, reverse=True):
+        name = self._source.name
+        if not self._source.replayable:
+            self._source.resume(state.last_position(name))
+            return
+        for place in state.positions(name):
             self._source.resume(place)
+        places = [state.position(agent.name, name) for agent in self._agents]
+        self._source.resume(min(places, key=lambda position: position.ordinal))
 
     def connected(self, now: float) -> None:
         """The broker will tell the tasks now."""
@@ -96,8 +100,8 @@ class Feeding:
         """Learn the records whose labels are known."""
         while self._open() and (record := self._labelling.decided()) is not None:
             for agent in self._agents:
-                none_yet = not agent.n
-                if agent.learn(record) and none_yet and agent.n:
+                none_yet = not agent.learned
+                if agent.learn(record) and none_yet and agent.learned:
                     log.info("%s: first record learned", agent.name)
             if self._recognition is not None:
                 self._recognition.learn(record)

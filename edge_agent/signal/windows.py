@@ -11,6 +11,9 @@ A window that can't be trusted is dropped and counted by reason, as long as it h
     sparse       fewer than 9 samples for 10 cells, or most cells without one: the sensor is slow
     backward     the clock went back while the window was open
     not finite, saturated, stuck      readings that are no readings
+The first three are about times, and there is no window then. The others are about readings: the
+window comes without signals and says so, because what a sensor read must not decide how many
+windows there are.
 Samples from before the end of the last complete window are refused ("stale"): a clock that goes
 back, or a file read twice, never makes a window a second time. A sample in the same millisecond as
 the one before is ignored ("repeated"), and so is one which comes when the other sensor is so far
@@ -46,11 +49,12 @@ PIECE_ROWS = 1024
 class Window:
     """The signals of one window, in the order of `edge_agent.signal.features.CHANNELS`.
 
-    9 x 128, or 9 x 129 if a margin holds the next sample.
+    9 x 128, or 9 x 129 if a margin holds the next sample; none if its readings have a `fault`.
     """
 
     index: int
     signals: Matrix
+    fault: str = ""
 
     @property
     def start(self) -> float:
@@ -204,19 +208,20 @@ class Windower:
     def _decide(self, index: int) -> Window | None:
         first = index * HOP - self._margin
         cuts = [track.cut(first, self._cells) for track in (self._acc, self._gyro)]
-        faults = [timing_fault(at, self._cells) for at, _ in cuts]
-        if not any(faults):
-            # Set by the times alone: whether a reading is good must not decide which later samples
-            # are stale.
-            self._done = first + self._cells
-            faults = [
-                value_fault(at, values, top)
-                for (at, values), top in zip(cuts, self._scales, strict=True)
-            ]
-        fault = faults[0] or faults[1]
-        if fault is None:
-            acc, gyro = (to_grid(at, values, self._cells) for at, values in cuts)
-            return Window(index, separate(acc, gyro, self._margin))
-        if any(len(at) for at, _ in cuts):
+        late = [timing_fault(at, self._cells) for at, _ in cuts]
+        if fault := late[0] or late[1]:
+            if any(len(at) for at, _ in cuts):
+                self.dropped[fault] += 1
+            return None
+        # Set by the times alone: whether a reading is good must not decide which later samples are
+        # stale.
+        self._done = first + self._cells
+        wrong = [
+            value_fault(at, values, top)
+            for (at, values), top in zip(cuts, self._scales, strict=True)
+        ]
+        if fault := wrong[0] or wrong[1]:
             self.dropped[fault] += 1
-        return None
+            return Window(index, np.empty((0, 0)), fault)
+        acc, gyro = (to_grid(at, values, self._cells) for at, values in cuts)
+        return Window(index, separate(acc, gyro, self._margin))

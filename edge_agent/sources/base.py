@@ -4,10 +4,13 @@ A source is a class found by its scheme: `csv:FILE` asks for the scheme `csv`. S
 packages are entry points of the group `fsir.sources` that name a callable
 `(rest, options) -> Source`.
 
-A source has two duties. No record twice: each record has an ordinal that no other record of the
+A source has three duties. No record twice: each record has an ordinal that no other record of the
 same source ever has, and rises. A source that can go back (a file) is `replayable`: `resume`
 continues right behind the position given. A source that cannot (standard input, a sensor) numbers
 on from there: records that were read and not saved are lost.
+
+Its `label` says what the response is called where that comes beside the values of a record, so that
+an owner who never shares it is heard whatever a task calls it.
 
 And `unit_records`: every source states how many consecutive records one reading can touch, 1 if its
 records do not overlap. The agent takes no task that protects fewer together.
@@ -54,6 +57,10 @@ class Source(Protocol):
 
         Usually the name.
         """
+
+    @property
+    def label(self) -> str:
+        """What the response is called that comes beside the values; empty where none does."""
 
     @property
     def replayable(self) -> bool:

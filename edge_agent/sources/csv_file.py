@@ -11,7 +11,7 @@ import csv
 import logging
 
 from edge_agent.errors import SourceError
-from edge_agent.records import Position, Record
+from edge_agent.records import UNREADABLE, Position, Record
 from edge_agent.sources.base import Options
 from edge_agent.sources.lines import TOO_LONG, LineSource
 from fsir.errors import shown
@@ -84,7 +84,9 @@ class CsvFile(LineSource):
         records = []
         for text, cursor in self._lines.read(limit) if self.columns else []:
             self._ordinal += 1
-            records.append(Record(Position(self._ordinal, cursor), self._values(text, cursor[0])))
+            values = self._values(text, cursor[0])
+            fault = "" if values else UNREADABLE
+            records.append(Record(Position(self._ordinal, cursor), values, fault=fault))
         return records
 
     def _values(self, text: bytes, start: int) -> dict[str, str]:

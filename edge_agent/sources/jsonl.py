@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import Any
 
-from edge_agent.records import Position, Record
+from edge_agent.records import UNREADABLE, Position, Record
 from edge_agent.sources.base import Options, Source
 from edge_agent.sources.lines import LONGEST_BYTES, TOO_LONG, LineSource
 from edge_agent.sources.tally import Tally
@@ -22,6 +22,7 @@ _DEEPEST = 8
 # kilobytes of them.
 LONGEST_PATHS = 4 * 2**20
 _CHUNK_BYTES = 65536
+_NO_RECORD = b"too long"  # instead of such a line: it has its place, and no values
 _NO_OBJECT = (
     "lines not used: not a JSON object with values, "
     f"or their paths have over {LONGEST_PATHS} characters"
@@ -44,6 +45,11 @@ def values_of(text: bytes | bytearray | str) -> dict[str, Any]:
         return parsed
     flat: dict[str, Any] = {}
     return flat if _flatten(parsed, "", flat, _DEEPEST, LONGEST_PATHS) >= 0 else {}
+
+
+def record_of(position: Position, values: dict[str, Any]) -> Record:
+    """The record with these values; without any it is one that cannot be read, in its place."""
+    return Record(position, values, fault="" if values else UNREADABLE)
 
 
 def _flatten(value: Any, path: str, flat: dict[str, Any], depth: int, left: int) -> int:
@@ -96,7 +102,7 @@ class JsonlFile(LineSource):
             if not values:
                 reason = _NO_OBJECT if text else TOO_LONG
                 self.tally.add(reason, where=f"the last one at byte {cursor[0]}")
-            records.append(Record(Position(self._ordinal, cursor), values))
+            records.append(record_of(Position(self._ordinal, cursor), values))
         return records
 
 
@@ -108,6 +114,7 @@ class StandardInput:
 
     replayable = False
     unit_records = 1
+    label = ""
     name = "jsonl:-"
 
     def __init__(self, descriptor: int = 0) -> None:
@@ -139,7 +146,8 @@ class StandardInput:
         records: list[Record] = []
         while self._lines and len(records) < limit:
             self._ordinal += 1
-            records.append(Record(Position(self._ordinal), values_of(self._lines.popleft())))
+            values = values_of(self._lines.popleft())
+            records.append(record_of(Position(self._ordinal), values))
         return records
 
     def _read(self) -> None:
@@ -149,12 +157,12 @@ class StandardInput:
             return
         self._closed = not chunk
         *lines, self._partial = (self._partial + chunk).split(b"\n")
-        if self._closed and self._partial:
+        if self._closed and (self._partial or self._too_long):
             lines.append(self._partial)
         if self._too_long and lines:
             self._too_long = False
-            del lines[0]
-        if len(self._partial) > LONGEST_BYTES and not self._too_long:
+            lines[0] = _NO_RECORD  # what is left of it
+        if len(self._partial) > LONGEST_BYTES and not self._closed:
             self._tally.add(TOO_LONG)
             self._too_long = True
         if self._too_long:  # do not fill the memory with it

@@ -165,6 +165,7 @@ class LineSource:
 
     replayable = True
     unit_records = 1
+    label = ""
     scheme: str
 
     def __init__(self, path: str, follow: bool) -> None:

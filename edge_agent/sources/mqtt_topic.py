@@ -5,14 +5,20 @@ each at most once; retained ones (the last reading, once more) and those marked 
 ignored. A sensor that repeats itself can be told from a new reading by a value that identifies it
 (`--record-id`, for example a time stamp or a counter).
 
+Without one nobody knows whether the next run, or the next message, brings a reading once more. So
+each run is a stream of its own, and a message that says the very same as one before it is taken for
+that one: it keeps its place, and is not learned.
+
 They belong on a broker of the owner's own (`--source-broker`). Without one the agent looks on the
 task's broker: then the readings pass over it, and whoever runs it can see them.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
 import zlib
-from collections import deque
+from collections import Counter, deque
 from typing import Any
 
 from paho.mqtt.client import MQTTMessage
@@ -21,14 +27,20 @@ from edge_agent.errors import SourceError
 from edge_agent.mqtt.subscription import Subscription
 from edge_agent.records import Position, Record
 from edge_agent.sources.base import Options
-from edge_agent.sources.jsonl import values_of
+from edge_agent.sources.jsonl import record_of, values_of
 from edge_agent.sources.lines import LONGEST_BYTES
 from edge_agent.sources.tally import Tally
 
 # Readings that wait; more means that the device is too slow for its sensors.
 LONGEST_QUEUE = 10_000
-REMEMBERED = 1024  # identities of past readings
+REMEMBERED = 1024  # identities of past readings, where they have one
+REMEMBERED_TEXTS = 100_000  # readings without one, by a digest of 8 bytes
+REPEATED = "repeated"
 _FLOOD = "readings dropped: this device is too slow for its sensors"
+_REPEATED = (
+    "readings not learned: the very same as an earlier one; if yours may repeat, "
+    "name the value that tells them apart with --record-id"
+)
 _TOO_LONG = f"readings not used: longer than {LONGEST_BYTES} bytes; let each message be one reading"
 
 
@@ -47,6 +59,7 @@ class SensorTopic:
 
     replayable = False
     unit_records = 1
+    label = ""
 
     def __init__(self, rest: str, options: Options) -> None:
         if options.broker is None:
@@ -54,9 +67,14 @@ class SensorTopic:
                 "source mqtt: say where the sensors publish: --source-broker mqtt://HOST[:PORT]"
             )
         self.name = f"mqtt:{rest}"
-        self.stream = self.name
         check_topic(self.name, rest)
         self._record_id = options.record_id
+        self.stream = self.name
+        if self._record_id is None:
+            self.stream = f"{self.name}#{os.urandom(4).hex()}"
+        # Of the last messages of this run: a ring, so that it forgets by their number alone.
+        self._texts: deque[bytes] = deque()
+        self._times: Counter[bytes] = Counter()
         self._waiting: deque[Record] = deque()
         self._seen: list[int] = []
         self._ordinal = -1
@@ -77,13 +95,19 @@ class SensorTopic:
         values = self._values(message.payload)
         if not self._is_new(message.topic, values):
             return
+        repeated = self._record_id is None and self._is_repeated(message)
         if len(self._waiting) >= LONGEST_QUEUE:
             self._tally.add(_FLOOD)
             return
         self._ordinal += 1
         # Shared: whatever was read by the time of a checkpoint counts as seen.
         cursor = None if self._record_id is None else self._seen
-        self._waiting.append(Record(Position(self._ordinal, cursor), values))
+        position = Position(self._ordinal, cursor)
+        if repeated:
+            self._tally.add(_REPEATED)
+        self._waiting.append(
+            Record(position, values, fault=REPEATED) if repeated else record_of(position, values)
+        )
 
     def _values(self, payload: bytes | bytearray) -> dict[str, Any]:
         if len(payload) > LONGEST_BYTES:
@@ -92,7 +116,7 @@ class SensorTopic:
         return values_of(payload)
 
     def _is_new(self, topic: str, values: dict[str, Any]) -> bool:
-        """Whether this reading was not seen before; without `--record-id` each one is new."""
+        """Whether this reading was not seen before; without `--record-id` nobody knows."""
         if self._record_id is None:
             return True
         identity = zlib.crc32(f"{topic}\0{values.get(self._record_id)!r}".encode())
@@ -101,6 +125,20 @@ class SensorTopic:
         self._seen.append(identity)
         del self._seen[:-REMEMBERED]
         return True
+
+    def _is_repeated(self, message: MQTTMessage) -> bool:
+        """Whether a message of this run said the very same before."""
+        text = message.topic.encode() + b"\0" + bytes(message.payload)
+        identity = hashlib.blake2b(text, digest_size=8).digest()
+        repeated = identity in self._times
+        self._texts.append(identity)
+        self._times[identity] += 1
+        if len(self._texts) > REMEMBERED_TEXTS:
+            oldest = self._texts.popleft()
+            self._times[oldest] -= 1
+            if not self._times[oldest]:
+                del self._times[oldest]
+        return repeated
 
     def poll(self, limit: int) -> list[Record]:
         """Up to `limit` readings that have arrived."""

@@ -55,6 +55,11 @@ class Paced:
         return self._source.name
 
     @property
+    def label(self) -> str:
+        """As the source itself."""
+        return self._source.label
+
+    @property
     def stream(self) -> str:
         """As the source itself."""
         return self._source.stream

@@ -18,12 +18,11 @@ from edge_agent.records import Position, Record
 from edge_agent.sources.base import Options
 from edge_agent.sources.csv_file import CsvFile
 from edge_agent.sources.paced import seconds_of
-from edge_agent.sources.samples import LATEST_SECONDS, Samples, ranges
+from edge_agent.sources.samples import LABEL, LATEST_SECONDS, Samples, ranges
 from edge_agent.sources.tally import Tally
 from edge_agent.sources.windowed import SignalSource
 
 COLUMNS = ("time", "acc_x", "acc_y", "acc_z", "gyro_x", "gyro_y", "gyro_z")
-LABEL = "label"
 ROWS = 512  # at a time: eight windows at 50 Hz
 _NO_TIME = "rows skipped: no time in seconds since the epoch (or ISO 8601)"
 

@@ -14,6 +14,7 @@ from edge_agent.errors import SourceError
 from edge_agent.sources.base import Options
 from fsir.arrays import Matrix
 
+LABEL = "label"  # what a person was doing, in a recording or when a button was pressed
 STANDARD_GRAVITY = 9.80665  # m/s^2 in one g
 LATEST_SECONDS = 2.0**37  # since the epoch: later times are milliseconds, or nonsense
 

@@ -16,7 +16,7 @@ from edge_agent.records import Position, Record
 from edge_agent.signal.features import FEATURE_NAMES, features, scale
 from edge_agent.signal.grid import positions_of, span_of
 from edge_agent.signal.windows import Window, Windower
-from edge_agent.sources.samples import Reader, Samples
+from edge_agent.sources.samples import LABEL, Reader, Samples
 from edge_agent.sources.tally import Tally
 from edge_agent.sources.trail import Trail
 
@@ -56,6 +56,7 @@ class SignalSource:
         self._ranges = (acc_range, gyro_range)
         self.name = reader.name
         self.stream = reader.name
+        self.label = LABEL  # of its own, or the one that was pressed while it lasted
         self.replayable = reader.replayable
         self.tally = Tally(self.name, _ORDINARY)
         self._waiting: deque[tuple[Position, Window, str | None]] = deque()
@@ -93,12 +94,16 @@ class SignalSource:
                 self._follow(samples) if self.replayable else self._take(samples)
             self._count()
         taken = [self._waiting.popleft() for _ in range(min(limit, len(self._waiting)))]
-        if not taken:
-            return []
-        rows = scale(features(np.stack([window.signals for _, window, _ in taken]))).tolist()
+        rows = iter(_features([window for _, window, _ in taken if not window.fault]))
         return [
-            Record(position, dict(zip(FEATURE_NAMES, row, strict=True)), y, span_of(window.index))
-            for (position, window, y), row in zip(taken, rows, strict=True)
+            Record(
+                position,
+                {} if window.fault else dict(zip(FEATURE_NAMES, next(rows), strict=True)),
+                y,
+                span_of(window.index),
+                window.fault,
+            )
+            for position, window, y in taken
         ]
 
     def _take(self, samples: Samples) -> None:
@@ -171,3 +176,11 @@ class SignalSource:
     def close(self) -> None:
         """Close the reader."""
         self._reader.close()
+
+
+def _features(windows: list[Window]) -> list[list[float]]:
+    """One row for each window."""
+    if not windows:
+        return []
+    rows: list[list[float]] = scale(features(np.stack([w.signals for w in windows]))).tolist()
+    return rows

@@ -27,6 +27,11 @@ class Positions:
         )
         return _position(self._db.rows(query, source))
 
+    def all(self, source: str) -> list[Position]:
+        """How far everyone has come in a source."""
+        query = "SELECT ordinal, cursor FROM positions WHERE source = ?"
+        return [_position([row]) for row in self._db.rows(query, source)]
+
     def put(self, name: str, source: str, position: Position) -> None:
         """Note a position, inside of a transaction."""
         cursor = None if position.cursor is None else json.dumps(position.cursor)

@@ -49,6 +49,8 @@ class LedgerRow:
     report: bytes
     verdict: str = ""  # what the aggregator said
     reason: str = ""
+    unit_records: int = 1  # consecutive records that were protected together
+    round: int = 1
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,13 +7,14 @@ from typing import Any, NamedTuple
 from edge_agent.errors import StateError
 from edge_agent.state.database import FILE, Storage
 
-VERSION = 1
+VERSION = 2
 # SQLite keeps the text of each statement in the file: these bytes are part of the format.
 SCHEMA = """\
 CREATE TABLE meta (key TEXT PRIMARY KEY, value);
 CREATE TABLE tasks (name TEXT PRIMARY KEY, raw BLOB NOT NULL, source TEXT NOT NULL, \
 active TEXT, subspace BLOB,
-    stopped TEXT NOT NULL DEFAULT '', first INTEGER, last INTEGER, learned BLOB);
+    stopped TEXT NOT NULL DEFAULT '', first INTEGER, last INTEGER, learned BLOB, \
+stream TEXT NOT NULL DEFAULT '');
 CREATE TABLE positions (task TEXT, source TEXT, ordinal INTEGER NOT NULL, cursor TEXT, \
 PRIMARY KEY (task, source));
 CREATE TABLE kept (id INTEGER PRIMARY KEY, task TEXT NOT NULL, n INTEGER NOT NULL, K BLOB, \
@@ -24,11 +25,23 @@ mechanism TEXT NOT NULL,
 n INTEGER NOT NULL,
     source TEXT NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL, made REAL NOT NULL, \
 report BLOB NOT NULL,
-    verdict TEXT NOT NULL, reason TEXT NOT NULL, UNIQUE (digest, stage));
+    verdict TEXT NOT NULL, reason TEXT NOT NULL, unit_records INTEGER NOT NULL DEFAULT 1,
+    round INTEGER NOT NULL DEFAULT 1, UNIQUE (digest, stage, round));
 CREATE TABLE outbox (report BLOB PRIMARY KEY, task TEXT NOT NULL, stage TEXT NOT NULL, \
 topic TEXT NOT NULL,
     payload BLOB NOT NULL, not_before REAL NOT NULL);
 """
+
+
+# What makes a file of version 1 one of version 2. Nothing is lost, and what is new has its default.
+_FROM_1 = (
+    "ALTER TABLE tasks ADD COLUMN stream TEXT NOT NULL DEFAULT ''",
+    "ALTER TABLE ledger RENAME TO ledger_1",
+    next(one for one in SCHEMA.split(";\n") if one.startswith("CREATE TABLE ledger")),
+    "INSERT INTO ledger SELECT *, 1, 1 FROM ledger_1 ORDER BY rowid",
+    "DROP TABLE ledger_1",
+    f"PRAGMA user_version = {VERSION}",
+)
 
 
 class Owner(NamedTuple):
@@ -50,7 +63,11 @@ def owner_of(db: Storage, asking: Owner, read_only: bool) -> Owner:
         raise StateError(
             f"{db.where}: {FILE} is not the state of an agent; give the directory of one"
         )
-    elif version != VERSION:
+    elif version == 1 and not read_only:  # who only looks reads it as it is
+        with db.transaction():
+            for statement in _FROM_1:
+                db.run(statement)
+    elif version > VERSION:
         raise StateError(
             f"{db.where}: state of version {version}, this program reads {VERSION}; update it"
         )

@@ -24,7 +24,6 @@ from edge_agent.state.rows import LedgerRow, OutboxRow, Pin, Progress
 from edge_agent.state.schema import Owner, owner_of
 from fsir.arrays import Integers
 
-_LEDGER = ", ".join(field.name for field in fields(LedgerRow))
 _OUTBOX = ", ".join(field.name for field in fields(OutboxRow))
 _RECOGNITION = "recognition:"  # of a task: no task has a name with a colon
 
@@ -138,6 +137,22 @@ class State:
         """The furthest that any task has come in a source."""
         return self._positions.last(source)
 
+    def positions(self, source: str) -> list[Position]:
+        """How far everyone has come in a source, whoever that was."""
+        return self._positions.all(source)
+
+    def stream(self, name: str) -> str:
+        """The stream that a task has learned from; empty if nobody noted it."""
+        rows = self._db.rows("SELECT stream FROM tasks WHERE name = ?", name)
+        return next((stream for (stream,) in rows), "")
+
+    def follow(self, name: str, stream: str, *, drop: bool) -> None:
+        """From now on the task learns from this stream; with `drop` it starts anew."""
+        with self._db.transaction():
+            self._db.run("UPDATE tasks SET stream = ? WHERE name = ?", stream, name)
+            if drop:
+                self._save(name, Progress(), (), drop_kept=True)
+
     def save(self, name: str, progress: Progress, kept: tuple[Kept, ...] = ()) -> None:
         """Commit accumulators, rows kept since the last time, and the position of both."""
         with self._db.transaction():
@@ -207,20 +222,22 @@ class State:
     # --- reports ----------------------------------------------------------------------------------
 
     def record_report(
-        self, row: LedgerRow, out: OutboxRow, progress: Progress, *, drop_kept: bool
+        self, row: LedgerRow, out: OutboxRow | None, progress: Progress, *, drop_kept: bool
     ) -> None:
         """Spend: ledger, outbox and progress in one transaction.
 
-        Only after this may the report be sent.
+        Only after this may the report be sent. One that will not be sent is spent all the same.
         """
         with self._db.transaction():
             self._db.insert("ledger", vars(row))
-            self._db.insert("outbox", vars(out))
+            if out is not None:
+                self._db.insert("outbox", vars(out))
             self._save(row.task, progress, (), drop_kept=drop_kept)
 
     def ledger(self, digest: bytes | None = None) -> list[LedgerRow]:
         """Every release of this device, across all its tasks, or those of one task."""
-        rows = self._db.named_rows(f"SELECT {_LEDGER} FROM ledger ORDER BY rowid")
+        # All columns: a file of version 1 that is only looked at lacks those that have defaults.
+        rows = self._db.named_rows("SELECT * FROM ledger ORDER BY rowid")
         return [LedgerRow(**row) for row in rows if digest in (None, row["digest"])]
 
     def outbox(self, task: str | None = None) -> list[OutboxRow]:

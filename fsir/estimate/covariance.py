@@ -50,7 +50,7 @@ class Merged:
 
 def merged(totals: Totals) -> Merged:
     """Merge and centre: `mean = sum_h G_h/N`, `M = G/N - mean p^T`, `Sigma = T/N - mean mean^T`."""
-    N = totals.n
+    N = totals.accepted
     levels = Levels(*(totals.devices * block.variance / N**2 for block in totals.stage.blocks))
     G = totals.sums() / N
     T = totals.second() / N

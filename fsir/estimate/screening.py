@@ -25,10 +25,11 @@ def slice_matrix(totals: Totals) -> Matrix:
 
     Centring happens here, never on the device.
     """
-    G = totals.sums() / totals.n
+    N = totals.accepted
+    G = totals.sums() / N
     if totals.stage.code:
         return G  # the codes average to 0 over the public slices
-    M: Matrix = G - np.outer(G.sum(axis=1), totals.counts() / totals.n)
+    M: Matrix = G - np.outer(G.sum(axis=1), totals.counts() / N)
     return M
 
 
@@ -57,7 +58,7 @@ def _significant(strength: Matrix, totals: Totals) -> set[int]:
     from scipy.stats import chi2  # only an aggregator comes here
 
     stage = totals.stage
-    N = totals.n
+    N = totals.accepted
     # Standardised features have a variance of about 1, and codes or slice indicators a mean square
     # of 1/columns.
     sampling = 1.0 / (N * stage.columns)

@@ -97,7 +97,7 @@ def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) 
         noise_level=noise_level(p, H - 1, m.N),
         expected_error=expected_loss(m, Sigma, white, d),
         devices=totals.devices,
-        records=totals.n,
+        records=m.N,
         refused=refused,
         classifier=classifier(classes, m, basis) if classes else None,
         notes=_notes(task, totals.devices, seen, d),

@@ -9,6 +9,8 @@ from fsir.privacy.codes import CODE_UNIT
 from fsir.privacy.plan import Stage
 from fsir.privacy.release import Release
 
+_CONTRADICTION_SIGMAS = 3.0  # counts that lack more than this contradict the number of records
+
 
 class Totals:
     """The exact sum of releases of one stage.
@@ -23,7 +25,7 @@ class Totals:
     Attributes
     ----------
     n : int
-        Records in all.
+        Records in all, null ones included.
     devices : int
         Releases in all.
 
@@ -68,6 +70,22 @@ class Totals:
             total += times * block
         self.n += times * release.n
         self.devices += times
+
+    @property
+    def accepted(self) -> int:
+        """How many records were learned, of those that the reports are about.
+
+        Refused ones are null: only the noisy counts tell how many there were. Where these agree
+        with the number of all records within their noise, that is the better figure.
+        """
+        stage = self.stage
+        if not stage.offered or not stage.counts.size:
+            return self.n
+        counted = float(self.counts().sum())
+        sd = (self.inflation * self.devices * stage.slices * stage.counts.variance) ** 0.5
+        if self.n - counted <= _CONTRADICTION_SIGMAS * sd:
+            return self.n
+        return max(1, round(counted))
 
     def _block(self, index: int) -> Matrix:
         return self.blocks[index].astype(np.float64) * (self.stage.blocks[index].worth * self.scale)

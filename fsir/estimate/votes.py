@@ -40,4 +40,4 @@ def private_votes(released: Release, totals: Totals, threshold: float) -> Flags:
     # Conditional means of slices with fewer records than the noise of their count are noise divided
     # by noise.
     counts = np.where(totals.counts() > 2.0 * totals.stage.counts.sd, totals.counts(), 0.0)
-    return ccmd_votes(totals.sums(), counts, totals.n, threshold)
+    return ccmd_votes(totals.sums(), counts, totals.accepted, threshold)

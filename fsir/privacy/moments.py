@@ -37,7 +37,8 @@ class Moments:
     Attributes
     ----------
     n : int
-        Records learned.
+        Records that a report would be about: those offered, of which refused ones are null. Under a
+        task of version 1, those learned.
     refused : dict[str, int]
         Records that could not be learned from, by reason.
 
@@ -56,7 +57,7 @@ class Moments:
     >>> moments.learn_one({"a": 1.0, "b": 0.5}, "yes")
     >>> moments.learn_many([[1.0, 0.0], [0.0, float("nan")]], ["no", "yes"])
     >>> moments.n, moments.refused
-    (2, {'not finite': 1})
+    (3, {'not finite': 1})
     >>> moments.counts()
     array([1., 1.])
     """
@@ -76,24 +77,25 @@ class Moments:
 
     @property
     def n(self) -> int:
-        """Records learned, those still in the buffer included."""
+        """Records that a report would be about, those still in the buffer included."""
         return self._sums.n + self._waiting
 
     # --- learning ---------------------------------------------------------------------------------
 
-    def learn_one(self, x: Mapping[str, Any], y: Any) -> None:
-        """Learn one record, or refuse and count it."""
+    def learn_one(self, x: Mapping[str, Any], y: Any) -> bool:
+        """Learn one record, or refuse and count it; true if it was learned."""
         try:
             row, h = self.read(x, y)
         except RecordError as error:
-            self._refuse(error.reason)
-            return
+            self.refuse(error.reason)
+            return False
         if self._waiting == len(self._buffer):
             self._flush()
         self._check_room(1)
         self._buffer[self._waiting] = row
         self._buffered_slices[self._waiting] = h
         self._waiting += 1
+        return True
 
     def read(self, x: Mapping[str, Any], y: Any) -> tuple[Matrix, int]:
         """The row and slice of a record, or a `RecordError` that says what is wrong with it."""
@@ -110,9 +112,9 @@ class Moments:
         finite = np.isfinite(rows)
         if not (known.all() and finite.all()):
             good = finite.all(axis=1) & known
-            self._check_room(int(good.sum()))
-            self._refuse("unknown response", int((~known).sum()))
-            self._refuse("not finite", int((known & ~good).sum()))
+            self._check_room(len(rows) if self.stage.offered else int(good.sum()))
+            self.refuse("unknown response", int((~known).sum()))
+            self.refuse("not finite", int((known & ~good).sum()))
             rows = rows[good]
             slices = slices[good]
         self._check_room(len(rows))
@@ -154,13 +156,20 @@ class Moments:
             self._flush()
 
     def add_quantised(self, K: Matrix, slices: Integers) -> None:
-        """Add rows that `Quantiser.truncated` made earlier."""
+        """Add rows that `Quantiser.truncated` made earlier; those without a slice are null."""
         self._check_room(len(K))
-        self._add(K.astype(np.float64), slices)
+        known = slices != UNKNOWN
+        self._add(K[known].astype(np.float64), slices[known])
+        self._sums.add_null(len(K) - int(known.sum()))
 
-    def _refuse(self, reason: str, count: int = 1) -> None:
-        if count:
-            self.refused[reason] = self.refused.get(reason, 0) + count
+    def refuse(self, reason: str, count: int = 1) -> None:
+        """Count records that cannot be learned from; where offered records count, as null."""
+        if not count:
+            return
+        if self.stage.offered:
+            self._check_room(count)
+            self._sums.add_null(count)
+        self.refused[reason] = self.refused.get(reason, 0) + count
 
     def _check_room(self, more: int) -> None:
         self._sums.check_room(self.n, more)
@@ -200,8 +209,8 @@ class Moments:
         self._check_room(other.n)
         self._flush()
         self._sums.merge(other._sums)
-        for reason, count in other.refused.items():
-            self._refuse(reason, count)
+        for reason, count in other.refused.items():  # null records are in the sums already
+            self.refused[reason] = self.refused.get(reason, 0) + count
 
     def state(self) -> dict[str, Any]:
         """Everything learned, as plain values and bytes."""

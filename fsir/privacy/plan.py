@@ -51,6 +51,7 @@ class Stage:
 
     name: str
     mechanism: str
+    offered: bool  # a report is about so many offered records, of which refused ones are null
     features: tuple[int, ...]  # indices into the features of the task
     slices: int
     truncate: float
@@ -202,6 +203,7 @@ def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
     return Stage(
         name=name,
         mechanism=task.privacy.mechanism,
+        offered=task.counts_refused,
         features=features,
         slices=H,
         truncate=task.clip.truncate,

@@ -40,6 +40,10 @@ class Sums:
             self.second += K.T @ K
         self.n += len(K)
 
+    def add_null(self, count: int) -> None:
+        """Add null records: zero, and in no slice."""
+        self.n += count
+
     def merge(self, other: Sums) -> None:
         """Add the sums of other rows of the same stage."""
         for mine, theirs in zip(self._arrays(), other._arrays(), strict=True):

@@ -4,7 +4,7 @@ A record has coordinates of at most `reach = min(R, C)` and norm of at most `C`,
 of n records obey
 
     |sum_jh| <= n reach           norm of all sums <= n C
-    0 <= count_h <= n             the counts add up to n
+    0 <= count_h <= n             the counts add up to n (to at most n if null records count)
     0 <= second_jj <= n reach^2   trace <= n C^2
     |second_jk| <= n min(reach^2, C^2/2)   norm of the upper triangle <= n C^2/sqrt(2)
 
@@ -120,7 +120,8 @@ class Plausibility:
 
     def _test_counts(self, faults: _Faults, part: _Part, N: Matrix) -> None:
         faults.outside("a slice count", self._largest(part), 0.0, N)
-        faults.outside("the total of the counts", self._total(part), N, N)
+        fewest = 0.0 if self._stage.offered else N
+        faults.outside("the total of the counts", self._total(part), fewest, N)
 
     def _test_diagonal(self, faults: _Faults, part: _Part, N: Matrix) -> None:
         C = self._stage.norm

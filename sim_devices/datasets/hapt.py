@@ -126,6 +126,8 @@ def stream_of(recordings: Recordings, user: int, margin: int, lost: Counter[str]
         for window in windower.push(positions / RATE, recordings.acc[rows], recordings.gyro[rows]):
             low = (window.index - first) * HOP
             activity = recordings.activity[rows[low : low + WINDOW]]
+            if window.fault:
+                continue  # counted among those dropped
             if (activity == 0).any():
                 lost["unlabelled"] += 1
             elif (activity > len(ACTIVITIES)).any():

@@ -115,3 +115,12 @@ def test_sums_at_the_end_of_64_bits_refuse_and_do_not_wrap_round(tmp_path: Path)
     assert verdict.status == "refused"
     assert verdict.reason.startswith("full: ")
     assert aggregator.store.totals(1, "final") == row
+
+
+def test_a_task_that_was_begun_in_version_1_ends_in_it(tmp_path: Path) -> None:
+    """Its file says no version: read today it would be another task, and nobody's."""
+    first = replace(TASK, version=1)
+    begun = started(tmp_path / "a.db", first)
+    for told, meant in ((TASK, first), (replace(TASK, epoch=2), replace(TASK, epoch=2))):
+        assert core.Aggregator(begun.store, [told]).federations[TASK.name].task == meant
+    assert started(tmp_path / "b.db", TASK).federations[TASK.name].task.version == 2

@@ -30,8 +30,8 @@ PROGRAMS = {"fsir-agent": agent_main, "fsir-aggregator": aggregator_main, "fsir-
 _TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
 _LONGEST = 8000  # characters of a line: of a longer one the beginning and a digest will do
 _POLICIES = {
-    "owner.toml": 'epsilon = 1000.0\nunproven = ["iid"]\nexact_count = true\n',
-    "four.toml": "epsilon = 4.5\n",
+    "owner.toml": ('epsilon = 1000.0\nunproven = ["iid"]\nexact_count = true\nversion_1 = true\n'),
+    "four.toml": "epsilon = 4.5\nversion_1 = true\n",
     "strict.toml": 'epsilon = 1\nnever_share = ["heart*"]\nunit_records = 2\nlargest_clip = 2\n',
 }
 # Too short for a window: a table without rows, and the names of all features.

@@ -7,8 +7,8 @@ import re
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -29,6 +29,11 @@ COMMANDS = HERE / "commands"
 MOMENTS = ("learning", "screened", "reported", "serving")  # of the life of one device
 STATE_FILE = "agent.sqlite"
 LABELS = "labels.jsonl"
+# Columns of the state file that version 1 does not have, with their defaults.
+ADDED: dict[str, dict[str, Any]] = {
+    "tasks": {"stream": ""},
+    "ledger": {"unit_records": 1, "round": 1},
+}
 _REAL = re.compile(r"(?<![\w.'])-?\d+\.\d+(?:e[+-]?\d+)?")
 
 
@@ -93,23 +98,52 @@ def copy_store(to: Path) -> Path:
     return to
 
 
+@contextmanager
+def _copied(path: Path) -> Iterator[sqlite3.Connection]:
+    with tempfile.TemporaryDirectory() as folder:
+        for found in path.parent.glob(f"{path.name}*"):  # with its log, if that is not empty
+            shutil.copyfile(found, Path(folder) / found.name)
+        with closing(sqlite3.connect(Path(folder) / path.name)) as db:
+            yield db
+
+
 def dump(path: Path) -> list[Any]:
     """The logical content of a database: version, journal, and the statements that make it anew.
 
     Costs are computed with logarithms, whose last bit may differ between machines: they are
     written with twelve digits.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        for found in path.parent.glob(f"{path.name}*"):  # with its log, if that is not empty
-            shutil.copyfile(found, Path(folder) / found.name)
-        with closing(sqlite3.connect(Path(folder) / path.name)) as db:
-            version = db.execute("PRAGMA user_version").fetchone()
-            journal = db.execute("PRAGMA journal_mode").fetchone()
-            return [*version, *journal, *(_REAL.sub(_shortened, line) for line in db.iterdump())]
+    with _copied(path) as db:
+        version = db.execute("PRAGMA user_version").fetchone()
+        journal = db.execute("PRAGMA journal_mode").fetchone()
+        return [*version, *journal, *(_REAL.sub(_shortened, line) for line in db.iterdump())]
 
 
 def _shortened(number: re.Match[str]) -> str:
     return f"{float(number[0]):.12g}"
+
+
+def rows_of(path: Path) -> dict[str, list[dict[str, Any]]]:
+    """Every row of a state file, table by table, numbers with twelve digits.
+
+    What later versions have added is left out where it has its default, and is seen where not.
+    """
+    with _copied(path) as db:
+        db.row_factory = sqlite3.Row
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE sql > ''")]
+        return {
+            table: [_as_first(table, dict(row)) for row in db.execute(f"SELECT * FROM {table}")]
+            for table in sorted(tables)
+        }
+
+
+def _as_first(table: str, row: dict[str, Any]) -> dict[str, Any]:
+    newer = ADDED.get(table, {})
+    return {
+        name: f"{value:.12g}" if isinstance(value, float) else value
+        for name, value in row.items()
+        if name not in newer or value != newer[name]
+    }
 
 
 # --- floating point -------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from tests.fsir.tasks import screened
 def test_status(lived, capsys):
     assert main(["status", "--state", str(lived)]) == 0
     said = capsys.readouterr().out
-    assert "39 of 100" in said
+    assert "40 of 100" in said
     assert "1 records not accepted: unknown response" in said
     assert "version 1, 1 directions" in said
     assert main(["status", "--json", "--state", str(lived)]) == 0

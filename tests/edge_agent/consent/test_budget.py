@@ -8,17 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from edge_agent.consent.budget import Cost, loads, total_epsilon
+from edge_agent.consent.budget import Cost, load, total_epsilon
 from fsir.privacy import accounting
 
 
-def cost(mu, source, first, last, numbers=0):
-    return Cost(mu=mu, numbers=numbers, source=source, first=first, last=last)
+def cost(mu, source, first, last, numbers=0, unit=1):
+    return Cost(mu=mu, numbers=numbers, source=source, first=first, last=last, unit_records=unit)
 
 
 def total_mu(costs):
     """The cost for the unit of data that is worst off."""
-    return math.sqrt(max(squared for squared, _ in loads(costs)))
+    return math.sqrt(load(costs)[0])
 
 
 some_costs = st.lists(
@@ -40,10 +40,10 @@ def test_the_total_is_that_of_the_record_that_is_worst_off(costs):
     They may be the same person's.
     """
 
-    def load(source, k):
+    def borne(source, k):
         return sum(c.mu**2 for c in costs if c.source == source and c.first <= k <= c.last)
 
-    worst = {source: max(load(source, k) for k in range(30)) for source in "ab"}
+    worst = {source: max(borne(source, k) for k in range(30)) for source in "ab"}
     assert total_mu(costs) == pytest.approx(math.sqrt(worst["a"] + worst["b"]))
 
 
@@ -70,3 +70,14 @@ def test_epsilon_pays_for_the_sampler_too(epsilon, delta, numbers):
     total = total_epsilon([cost(mu, "a", 0, 9, numbers)], delta)
     assert epsilon * (1 - 1e-9) <= total <= epsilon + 0.1
     assert total_epsilon([], delta) == 0.0
+
+
+@given(some_costs, st.integers(1, 6), st.integers(0, 30))
+def test_a_unit_bears_no_more_than_is_booked_wherever_it_lies(costs, unit, start):
+    """By brute force: each record of a unit moves a release by mu/g, and all its numbers count."""
+    costs = [cost(c.mu, "a", c.first, c.last, numbers=c.numbers, unit=unit) for c in costs]
+    records = range(start, start + unit)
+    parts = [sum(c.first <= k <= c.last for k in records) / unit for c in costs]
+    squared, numbers = load(costs)
+    assert sum((part * c.mu) ** 2 for part, c in zip(parts, costs, strict=True)) <= squared + 1e-12
+    assert sum(c.numbers for part, c in zip(parts, costs, strict=True) if part) <= numbers

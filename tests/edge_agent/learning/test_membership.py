@@ -18,15 +18,28 @@ from tests.edge_agent.world import DEVICE, data, records, reports, simulated, su
 from tests.fsir.tasks import task
 
 
-def test_refused_records_do_not_count():
-    plain = task()
-    agent = simulated(plain)
+@pytest.mark.parametrize(("version", "used"), [(1, 102), (2, 100)])
+def test_refused_records_count_as_null_and_did_not_in_version_1(version, used):
+    plain = task(version=version)
+    agent = simulated(plain, policy=Policy(version_1=True))
     X, y = data(plain, 150)
     X[3, 0] = np.nan
     y[5] = "unheard of"
-    assert agent.learn_many(X, y) == 102
+    assert agent.learn_many(X, y) == used
     assert dict(agent.refused) == {"unknown response": 1, "not finite": 1}
     assert reports(agent.outgoing(1.0))[0].n == 100
+
+
+def test_a_task_of_version_1_is_not_taken_any_more_but_one_that_was_begun_goes_on():
+    """Otherwise whoever leaves out a field of a task would see when records of a class came."""
+    old = task(version=1)
+    state = State(None, DEVICE, simulated=True)
+    assert "of version 1" in simulated(old, state=state).reason
+    begun = simulated(old, state=state, policy=Policy(version_1=True))
+    begun.learn_many(*data(old, 50))
+    begun.checkpoint()
+    again = simulated(old, state=state)
+    assert (again.reason, again.n, again.wants_records) == ("", 50, True)
 
 
 def test_columns_that_the_task_does_not_know_are_ignored_and_missing_ones_refused():
@@ -38,8 +51,8 @@ def test_columns_that_the_task_does_not_know_are_ignored_and_missing_ones_refuse
     assert agent.n == 1
     agent.learn(Record(Position(1), {"x0": 1.0, "x2": 2.0, "y": "a"}))
     agent.learn(Record(Position(2), {}))
-    assert agent.n == 1
-    assert sum(agent.refused.values()) == 2
+    assert agent.n == 3
+    assert dict(agent.refused) == {"missing feature": 1, "unknown response": 1}
 
 
 def test_a_record_that_was_seen_is_not_learned_again():

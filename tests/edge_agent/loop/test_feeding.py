@@ -56,3 +56,7 @@ def test_a_replaced_file_is_refused_however_far_back_another_task_is(tmp_path, k
         again = contextlib.closing(open_source(f"{kind}:{path}", Options()))
         with again as source, pytest.raises(SourceError, match="counted twice"):
             runner(state, source, "test", "another")
+        # Nor without the old one: its records would come again, under other numbers.
+        again = contextlib.closing(open_source(f"{kind}:{path}", Options()))
+        with again as source, pytest.raises(SourceError, match="counted twice"):
+            runner(state, source, "another")

@@ -90,7 +90,7 @@ def test_standard_input_numbers_on_and_never_goes_back():
     assert StandardInput.name == source.name != source.stream
 
 
-def test_standard_input_skips_a_line_that_is_too_long(monkeypatch, caplog):
+def test_a_line_that_is_too_long_keeps_its_place_in_standard_input(monkeypatch, caplog):
     monkeypatch.setattr(jsonl, "LONGEST_BYTES", 100_000)
     read, write_end = os.pipe()
     source = StandardInput(read)
@@ -99,7 +99,9 @@ def test_standard_input_skips_a_line_that_is_too_long(monkeypatch, caplog):
         os.write(write_end, piece)
         records += drain(source)
     os.close(write_end)
-    assert [record.x["a"] for record in records + drain(source)] == [1, 2]
+    records += drain(source)
+    assert [record.x.get("a") for record in records] == [1, None, 2]
+    assert [record.fault for record in records] == ["", "unreadable", ""]
     assert caplog.text.count("longer than") == 1
     source.close()
     os.close(read)

@@ -176,7 +176,8 @@ def test_rows_that_cannot_be_read_are_skipped_and_said(tmp_path, caplog):
     assert "rows skipped" in caplog.text
     assert "a reading is not a number" in caplog.text
     hurt = int((times[400 - 5] - BEGIN) / 1.28)
-    assert not {FIRST + hurt, FIRST + hurt - 1} & {record.position.ordinal for record in records}
+    faulty = {record.position.ordinal: record.fault for record in records if record.fault}
+    assert faulty == dict.fromkeys([FIRST + hurt - 1, FIRST + hurt], "not finite")
     assert len(records) >= 5
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fsir.estimate.totals import Totals
+from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import first_stage
 from fsir.privacy.release import Release, release
@@ -63,3 +66,30 @@ def test_a_release_of_another_shape_is_refused_whole():
             totals.add(Release(5, tuple(np.ones(size, np.int64) for size in wrong)))
     assert totals.n == totals.devices == 0
     assert not any(block.any() for block in totals.blocks)
+
+
+@pytest.mark.parametrize(("version", "refused"), [(1, 0), (2, 0), (2, 60)])
+def test_records_that_were_refused_are_noticed_by_the_counts(version, refused):
+    """Where counts and records agree within their noise, the exact number is used."""
+    of = task(version=version, privacy={"epsilon": 8.0})
+    totals = Totals(first_stage(of))
+    for seed in range(20):
+        moments = filled(of, first_stage(of), 100 - refused, seed=seed)
+        moments.refuse("no label", refused)
+        totals.add(release(moments, SeededNoise(seed)))
+    assert totals.n == 2000
+    sd = math.sqrt(20 * 3 * totals.stage.counts.variance)
+    if refused:
+        assert totals.accepted == pytest.approx(2000 - 20 * refused, abs=5 * sd)
+        assert totals.accepted < 2000
+    else:
+        assert totals.accepted == 2000
+
+
+def test_a_federation_of_refused_records_alone_counts_at_least_one():
+    of = task(privacy={"epsilon": 8.0})
+    moments = Moments(of, first_stage(of))
+    moments.refuse("no label", 100_000)
+    totals = Totals(first_stage(of))
+    totals.add(release(moments, SeededNoise(1)))
+    assert 1 <= totals.accepted < 1000

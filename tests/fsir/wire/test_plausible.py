@@ -29,6 +29,18 @@ def stages() -> list[tuple[Task, Stage]]:
     return pairs
 
 
+def test_counts_may_lack_what_was_refused_and_may_not_in_version_1() -> None:
+    for version, fault in ((1, "the total of the counts"), (2, None)):
+        made = task(5, version=version, privacy={"epsilon": 4.0})
+        stage = first_stage(made)
+        moments = Moments(made, stage)
+        moments.learn_many(np.zeros((N, 5)), ["a"] * (N // 2) + ["?"] * (N // 2))
+        released = release(moments, SeededNoise(1))
+        for n in (1000 * N, moments.n):
+            said = implausible(stage, n, released.blocks)
+            assert said is None if version == 2 or n == N // 2 else fault in str(said)
+
+
 def extremes(p: int, rng: np.random.Generator) -> list[np.ndarray]:
     """Data that push the sums as far as records can."""
     corner = np.full((N, p), 1e6)

@@ -21,6 +21,7 @@ from tests.golden.federation.tasks import CLOCK
 from tests.golden.files import READINGS, Message
 
 OWNER = Policy(
+    version_1=True,
     epsilon=1000.0,
     unproven=("iid", "vgm", "none"),
     never_share=("heart*",),

@@ -54,12 +54,16 @@ def test_a_restored_card_is_refused(mosquitto_url, tmp_path):
     [
         ("a.csv", "", "is empty: its first line should name the columns"),
         # no header
-        ("a.csv", "1,2,3,a\n" * 9, "0 of 100 learned (not accepted: 8 unknown response)"),
-        ("a.jsonl", "", "0 of 100 learned; what was"),
+        (
+            "a.csv",
+            "1,2,3,a\n" * 9,
+            "8 of 100 offered, 0 learned (not accepted: 8 unknown response)",
+        ),
+        ("a.jsonl", "", "0 of 100 offered, 0 learned; what was"),
         (
             "a.jsonl",
             '{"x0": 1, "x1": 1, "x2": 1}\n' * 9,
-            "0 of 100 learned (not accepted: 9 unknown response)",
+            "9 of 100 offered, 0 learned (not accepted: 9 unknown response)",
         ),
     ],
 )
@@ -70,7 +74,7 @@ def test_a_source_without_a_single_record_is_told(mosquitto_url, tmp_path, name,
         done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
     assert done.returncode == 3
     assert said in done.stderr
-    assert "100 records are missing" in done.stderr
+    assert "records are missing for the report" in done.stderr
     assert "first record learned" not in done.stderr
 
 
