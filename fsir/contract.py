@@ -16,7 +16,7 @@ from fsir.errors import TaskError
 from fsir.limits import KEPT_RECORDS_BYTES, MAX_RECORDS, MAX_VALUES, TASK_BYTES
 from fsir.privacy.plan import Stage, all_stages, minimum_size, report_size
 from fsir.task.checks import read_task
-from fsir.task.task import Task
+from fsir.task.task import OLDEST_VERSION, Task
 from fsir.wire.unpack import unpack
 
 _BYTES_PER_VALUE = 2  # of a kept record
@@ -97,7 +97,8 @@ def decode_task(raw: bytes) -> Task:
     >>> fsir.decode_task(task.encode()) == task
     True
     """
-    task = task_from_table(unpack(raw))
+    # Bytes that do not say their version are of the first one, whoever wrote them.
+    task = task_from_table({"version": OLDEST_VERSION, **unpack(raw)})
     if task.encode() != raw:
         raise TaskError("task", raw, "is not in canonical form; publish the bytes of Task.encode()")
     return task

@@ -16,6 +16,8 @@ from fsir.fields import Table
 from fsir.limits import MAX_FEATURES, MAX_RECORDS, MAX_SLICES
 from fsir.task.task import (
     MECHANISMS,
+    NEWEST_VERSION,
+    OLDEST_VERSION,
     TRIMMED,
     Clip,
     Features,
@@ -56,6 +58,7 @@ def read_task(table: Mapping[str, Any]) -> Task:
         dimension=_dimension(top, features, response),
         aggregation=_aggregation(top, report, screening),
         epoch=top.whole("epoch", 1, low=1),
+        version=top.whole("version", NEWEST_VERSION, low=OLDEST_VERSION, high=NEWEST_VERSION),
     )
     top.done()
     return task

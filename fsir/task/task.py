@@ -18,6 +18,8 @@ import msgpack
 from fsir.task.slicing import Slicing
 
 MECHANISMS = ("gaussian", "iid", "vgm", "none")
+OLDEST_VERSION = 1  # its bytes do not say so
+NEWEST_VERSION = 2
 TRIMMED = "trimmed"
 
 
@@ -146,6 +148,7 @@ class Task:
     dimension: int | None = None  # None: decided from the data (auto)
     aggregation: str | None = None  # None: exact sums; TRIMMED: as `fsir.estimate.trimming` has it
     epoch: int = 1
+    version: int = NEWEST_VERSION  # 1: reports are about accepted records; 2: about offered ones
 
     @property
     def p(self) -> int:
@@ -163,6 +166,15 @@ class Task:
         return self.screening is not None and self.screening.records == "fresh"
 
     @property
+    def counts_refused(self) -> bool:
+        """Whether a report is about so many *offered* records, of which refused ones are null.
+
+        Then nothing about the content of a record tells when a report is due. Tasks of version 1
+        wait for as many records as they accept, and end as they began.
+        """
+        return self.version > OLDEST_VERSION
+
+    @property
     def slicing(self) -> Slicing:
         """The map from responses to slices."""
         return Slicing(self.response.classes, self.response.cuts)
@@ -174,7 +186,10 @@ class Task:
 
     def encode(self) -> bytes:
         """Canonical bytes: the same task gives the same bytes everywhere."""
-        packed: bytes = msgpack.packb(_sorted(self.table()))
+        table = _sorted(self.table())
+        if self.version == OLDEST_VERSION:
+            del table["version"]
+        packed: bytes = msgpack.packb(table)
         return packed
 
     @property
