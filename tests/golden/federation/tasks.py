@@ -19,6 +19,7 @@ def _table(name: str, p: int, **sections: Any) -> dict[str, Any]:
     """A task about the first p features and the activity; `sections` replace or add tables."""
     table: dict[str, Any] = {
         "name": name,
+        "version": 1,
         "features": {
             "names": list(FEATURES[:p]),
             "centre": list(CENTRE[:p]),
