@@ -133,8 +133,18 @@ def _protection(task: Task) -> list[str]:
         f"Take any two contents of {unit}{empty}. Whoever sees all reports, and knows everything",
         f"else, can raise the odds of the true one by a factor of at most {_rounded_up(task)},",
         f"except with probability {task.privacy.delta:g}. Proven: {known.reason}.",
-        *(["NOT PROTECTED is the number of records."] if task.report.deadline is not None else []),
+        *_not_protected(task),
         "It does not hide what the device's data are like on the whole, or that it takes part.",
+    ]
+
+
+def _not_protected(task: Task) -> list[str]:
+    if task.report.deadline is not None:
+        return ["NOT PROTECTED is the number of records."]
+    if task.counts_refused:
+        return []
+    return [
+        "NOT PROTECTED is which records are refused: the report waits for others in their place."
     ]
 
 

@@ -45,6 +45,8 @@ def test_version_2_counts_what_is_offered_and_version_1_what_is_accepted():
     assert "(empty is one of them)" in second
     assert "250 records have been accepted" in first
     assert "empty" not in first
+    assert "NOT PROTECTED is which records are refused" in first
+    assert "NOT PROTECTED" not in second
 
 
 @pytest.mark.parametrize("mechanism", ["vgm", "none"])
