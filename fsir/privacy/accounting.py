@@ -10,6 +10,8 @@ end, for comparison only.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from statistics import NormalDist
 
 from fsir.errors import AccountingError
 
@@ -31,6 +33,16 @@ def _log_upper_tail(z: float) -> float:
     # The asymptotic series, cut after a negative term: below the truth, by less than 2e-10 of it.
     series = 1.0 - (1.0 - (3.0 - 15.0 / (z * z)) / (z * z)) / (z * z)
     return -0.5 * z * z - math.log(z * math.sqrt(2.0 * math.pi)) + math.log(series)
+
+
+def _edge(holds: Callable[[float], bool], low: float = 0.0) -> tuple[float, float]:
+    """Neighbouring numbers above `low`: the last for which it `holds`, the first without."""
+    high = 1.0
+    while holds(high):
+        low, high = high, 2.0 * high
+    while (middle := 0.5 * (low + high)) not in (low, high):
+        low, high = (middle, high) if holds(middle) else (low, middle)
+    return low, high
 
 
 def delta_of(mu: float, epsilon: float) -> float:
@@ -107,13 +119,7 @@ def mu_of(epsilon: float, delta: float) -> float:
     """
     _require("epsilon", epsilon, 0.0, math.inf)
     _require("delta", delta, 0.0, 1.0)
-    low = 0.0
-    high = 1.0
-    while delta_of(high, epsilon) < delta:
-        low, high = high, 2.0 * high
-    while (middle := 0.5 * (low + high)) not in (low, high):
-        low, high = (middle, high) if delta_of(middle, epsilon) <= delta else (low, middle)
-    return low  # the side on which the promise holds
+    return _edge(lambda mu: delta_of(mu, epsilon) <= delta)[0]
 
 
 def epsilon_of(mu: float, delta: float) -> float:
@@ -147,13 +153,7 @@ def epsilon_of(mu: float, delta: float) -> float:
         return math.inf
     if delta_of(mu, 0.0) <= delta:
         return 0.0
-    low = 0.0
-    high = 1.0
-    while delta_of(mu, high) > delta:
-        low, high = high, 2.0 * high
-    while (middle := 0.5 * (low + high)) not in (low, high):
-        low, high = (middle, high) if delta_of(mu, middle) > delta else (low, middle)
-    return high
+    return _edge(lambda epsilon: delta_of(mu, epsilon) > delta)[1]
 
 
 def compose(*mus: float) -> float:
@@ -161,6 +161,41 @@ def compose(*mus: float) -> float:
     if any(not mu >= 0.0 for mu in mus):
         raise AccountingError(f"mu = {mus!r}: every cost must be at least 0")
     return math.hypot(*mus)
+
+
+def odds_factor(mu: float, delta: float) -> float:
+    """How far a Gaussian release raises the odds of the truth, except with probability `delta`.
+
+    Its log-likelihood ratio is N(mu^2/2, mu^2) under the truth (docs/privacy.md, proposition 9).
+    """
+    return math.exp(mu * (_quantile(mu, delta) + mu / 2.0))
+
+
+def odds_exception(mu: float, epsilon: float) -> float:
+    """The probability with which a Gaussian release raises these odds by more than e^epsilon."""
+    _require("mu", mu, 0.0, math.inf)
+    return _upper_tail(epsilon / mu - mu / 2.0)
+
+
+def worst_odds_factor(mu: float, delta: float) -> float:
+    """`odds_factor` of whatever can be made of a release of cost `mu`, such as votes."""
+    z = _quantile(mu, delta)
+    return math.exp(_log_upper_tail(z) - _log_upper_tail(z + mu))
+
+
+def worst_odds_exception(mu: float, epsilon: float) -> float:
+    """`odds_exception` of whatever can be made of a release of cost `mu`."""
+    _require("mu", mu, 0.0, math.inf)
+    _require("epsilon", epsilon, 0.0, math.inf)
+    above = _edge(lambda z: _log_upper_tail(z) - _log_upper_tail(z + mu) < epsilon, -40.0)[0]
+    return _upper_tail(above)
+
+
+def _quantile(mu: float, delta: float) -> float:
+    """The point that a standard normal exceeds with probability `delta`."""
+    _require("mu", mu, 0.0, math.inf)
+    _require("delta", delta, 0.0, 1.0)
+    return -NormalDist().inv_cdf(delta)
 
 
 def joint_mu(C: float, c: float, s_M: float, s_S: float) -> float:
@@ -199,9 +234,6 @@ def minimum_sample_size(s_M: float, sigma_0: float) -> int:
     _require("s_M", s_M, 0.0, math.inf)
     _require("sigma_0", sigma_0, 0.0, math.inf)
     return max(1, math.ceil(s_M / sigma_0 - 1e-9))
-
-
-# --- The formulas of the paper, for comparison. ---------------------------------------------------
 
 
 def classical_sigma(sensitivity: float, epsilon: float, delta: float) -> float:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from fsir.privacy import accounting
 from fsir.privacy.budget import published_values, sampling_charge
+from fsir.privacy.noise import FAR_MASS
 from fsir.privacy.plan import final_stage, first_stage
 from fsir.task.task import Task
 
@@ -75,7 +77,7 @@ def _classical(task: Task) -> Statement:
     """What `iid` really costs, by the exact accounting of its noise."""
     privacy = task.privacy
     epsilon, delta = sampling_charge(published_values(task), privacy.epsilon)
-    exact = min(1.0, accounting.delta_of(_worst_mu(task), privacy.epsilon - epsilon) + delta)
+    exact = min(1.0, accounting.delta_of(total_cost(task), privacy.epsilon - epsilon) + delta)
     reason = (
         "classical Gaussian noise (docs/privacy.md, theorem 2): "
         f"exact delta at epsilon {privacy.epsilon:g} is {exact:.2e}, claimed {privacy.delta:.2e}"
@@ -83,10 +85,23 @@ def _classical(task: Task) -> Statement:
     return Statement(privacy.mechanism, exact <= privacy.delta, reason)
 
 
-def _worst_mu(task: Task) -> float:
-    """The cost of all reports of a device for the record that is worst off."""
+def total_cost(task: Task) -> float:
+    """The cost of all reports of a device for the unit that is worst off."""
     costs = [first_stage(task).mu]
     if task.screening is not None:
         # The lemma asks for less noise with fewer features: an active set of one is the worst case.
         costs.append(final_stage(task, (0,)).mu)
     return max(costs) if task.asks_for_fresh_records else accounting.compose(*costs)
+
+
+def odds_factor(task: Task) -> float:
+    """How far all reports raise the odds of the true one of two contents of a unit.
+
+    That is, except with probability delta, and whatever anybody makes of the reports. The sampler's
+    error is taken where it makes the factor larger (docs/privacy.md, proposition 9).
+    """
+    values = published_values(task)
+    relative, variation = sampling_charge(values, -math.inf)
+    delta = task.privacy.delta - variation
+    other = delta / accounting.worst_odds_factor(total_cost(task), delta) - values * FAR_MASS
+    return math.exp(relative) * task.privacy.delta / other if other > 0.0 else math.inf

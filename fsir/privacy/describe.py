@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
-from fsir.privacy.claims import statement
+from fsir.privacy.claims import odds_factor, statement
 from fsir.privacy.plan import FINAL, Stage, all_stages, minimum_size, report_size
 from fsir.task.task import TRIMMED, Task
 
@@ -14,10 +14,6 @@ _TRIMMING = (
     "which bounds what a lying device\n"
     "  can do. That happens after the reports have arrived: "
     "it changes nothing about what this device gives away."
-)
-_COUNT = (
-    "The number of records is part of it WITHOUT NOISE: "
-    "so many had a response as above, and numbers in all features."
 )
 
 
@@ -45,10 +41,11 @@ def describe(task: Task) -> str:
     ...     "privacy": {"epsilon": 1},
     ...     "report": {"records": 100},
     ... })
-    >>> print("\\n".join(fsir.describe(task).splitlines()[4:7]))
+    >>> print("\\n".join(fsir.describe(task).splitlines()[4:8]))
     What would leave the device:
       1. final report: 9 noisy numbers (sums per slice, counts and second moments of all 2 features)
-      Each is sent once; a retry repeats the same bytes. It leaves when 100 records have been seen.
+      Each is sent once; a retry repeats the same bytes.
+      It leaves when 100 records have been offered. One that cannot be used counts as empty.
     """
     return "\n".join(
         [
@@ -71,10 +68,11 @@ def _leaving(task: Task) -> list[str]:
     presence = "Presence messages tell when the device is on."
     return [
         *stages,
-        f"Each is sent once; a retry repeats the same bytes. {_when(task)}",
+        "Each is sent once; a retry repeats the same bytes.",
+        _when(task),
         presence if task.report.presence else "No presence messages.",
         "No record, time stamp or count of refused records is part of a report.",
-        *([_COUNT] if task.report.deadline is not None else []),
+        *([_counted(task)] if task.report.deadline is not None else []),
         *([_TRIMMING] if task.aggregation == TRIMMED else []),
     ]
 
@@ -102,11 +100,20 @@ def _when(task: Task) -> str:
     delay = ""
     if task.report.max_delay:
         delay = f", after a random delay of up to {task.report.max_delay:g} s"
+    seen = "offered" if task.counts_refused else "accepted"
+    empty = " One that cannot be used counts as empty." if task.counts_refused else ""
     if task.report.deadline is None:
-        return f"It leaves when {report_size(task)} records have been seen{delay}."
+        return f"It leaves when {report_size(task)} records have been {seen}{delay}.{empty}"
     deadline = datetime.fromtimestamp(task.report.deadline, UTC).isoformat()
     size = f"at least {minimum_size(task)}, at most {report_size(task)}"
-    return f"It leaves at {deadline}, with the records seen until then ({size}){delay}."
+    return f"It leaves at {deadline}, with the records {seen} until then ({size}){delay}.{empty}"
+
+
+def _counted(task: Task) -> str:
+    told = "so many came, whatever was in them."
+    if not task.counts_refused:
+        told = "so many had a response as above, and numbers in all features."
+    return f"The number of records is part of it WITHOUT NOISE: {told}"
 
 
 def _protection(task: Task) -> list[str]:
@@ -120,12 +127,31 @@ def _protection(task: Task) -> list[str]:
             f"The task claims {budget} per {unit}; do not rely on it.",
             "Do not take part with data that matter.",
         ]
-    odds = math.exp(task.privacy.epsilon)
+    empty = " (empty is one of them)" if task.counts_refused else ""
     return [
         f"Total {budget} for everything above, per {unit}.",
-        "Whoever sees all reports can raise the odds of a guess about "
-        f"{unit} by a factor of at most {odds:.2f},",
+        f"Take any two contents of {unit}{empty}. Whoever sees all reports, and knows everything",
+        f"else, can raise the odds of the true one by a factor of at most {_rounded_up(task)},",
         f"except with probability {task.privacy.delta:g}. Proven: {known.reason}.",
-        *(["NOT PROTECTED is the number of records."] if task.report.deadline is not None else []),
+        *_not_protected(task),
         "It does not hide what the device's data are like on the whole, or that it takes part.",
     ]
+
+
+def _not_protected(task: Task) -> list[str]:
+    if task.report.deadline is not None:
+        return ["NOT PROTECTED is the number of records."]
+    if task.counts_refused:
+        return []
+    return [
+        "NOT PROTECTED is which records are refused: the report waits for others in their place."
+    ]
+
+
+def _rounded_up(task: Task) -> str:
+    """The factor of the odds, in three digits and not below the truth."""
+    factor = odds_factor(task)
+    if factor == math.inf:
+        return "infinity"
+    digit = 10.0 ** (math.floor(math.log10(factor)) - 2)
+    return f"{math.ceil(factor / digit) * digit:.6g}"

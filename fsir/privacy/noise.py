@@ -33,7 +33,7 @@ SIGNIFICANT_BITS = 53
 _ARITHMETIC = 18.0 * 2.0**-53
 FAR_SIGMAS = 10.0
 FAR_MASS = 2.0**-75  # more than the probability of a normal beyond FAR_SIGMAS
-# Of the probability of any outcome up to FAR_SIGMAS, for ratios from 1/4 to 16.
+# Of the probability of any outcome up to FAR_SIGMAS, for ratios from 1/13 to 16.
 RELATIVE_ERROR = 2.0**-40
 
 

@@ -167,6 +167,26 @@ def test_counts_and_second_moment_are_free(C, mu):
     assert 2.0 * C / s_M == pytest.approx(mu, rel=1e-12)
 
 
+@given(
+    st.sampled_from(list(BRANCHES.values())),
+    st.lists(st.floats(-1.0, 1.0), min_size=4, max_size=4),
+    st.floats(0.0, 1.0),
+)
+def test_a_record_that_is_refused_costs_at_most_half_of_mu_squared(scales, entries, norm):
+    """Accepted against null: zero, in no slice."""
+    C, c, s_M, s_S = scales
+    x = np.array(entries)
+    x = norm * C * x / max(np.linalg.norm(x), 1e-9)
+    moved = math.hypot(math.hypot(np.linalg.norm(x), c) / s_M, np.linalg.norm(np.outer(x, x)) / s_S)
+    assert moved**2 <= accounting.joint_mu(*scales) ** 2 / 2 * (1 + 1e-9)
+
+
+def test_with_free_scales_a_refused_record_costs_exactly_half():
+    C, c, s_M, s_S = FREE
+    moved = (C**2 + c**2) / s_M**2 + C**4 / s_S**2
+    assert 2 * moved == pytest.approx(accounting.joint_mu(*FREE) ** 2, rel=1e-12)
+
+
 # --- sample sizes, and the formulas of the paper --------------------------------------------------
 
 

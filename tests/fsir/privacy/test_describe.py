@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import math
+import re
+from dataclasses import replace
 
 import pytest
 
+from fsir.privacy.claims import odds_factor
 from fsir.privacy.describe import describe
 from fsir.privacy.plan import minimum_size
 from tests.fsir.tasks import screened, task
@@ -21,9 +23,30 @@ def test_names_the_budget_and_the_unit_it_protects():
     page = describe(PLAIN)
     assert "epsilon 1.5 at delta 1e-05" in page
     assert "any 4 consecutive records" in page
-    assert f"factor of at most {math.exp(1.5):.2f}" in page
+    assert "Take any two contents of any 4 consecutive records" in page
     assert "per one record" in describe(task(5))
     assert "NOT PROVEN" not in page
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1.0, 1.5, 3.0, 8.0, 20.0])
+def test_the_odds_are_those_that_hold_except_with_probability_delta(epsilon):
+    """Not e^epsilon, which they exceed more often; three digits, and never below the truth."""
+    asked = task(5, privacy={"epsilon": epsilon})
+    said = re.search(r"factor of at most (\S+),\n +except with probability 1e-06", describe(asked))
+    factor = odds_factor(asked)
+    assert factor <= float(said[1]) < 1.01 * factor
+
+
+def test_version_2_counts_what_is_offered_and_version_1_what_is_accepted():
+    second = describe(PLAIN)
+    first = describe(replace(PLAIN, version=1))
+    assert "250 records have been offered" in second
+    assert "One that cannot be used counts as empty" in second
+    assert "(empty is one of them)" in second
+    assert "250 records have been accepted" in first
+    assert "empty" not in first
+    assert "NOT PROTECTED is which records are refused" in first
+    assert "NOT PROTECTED" not in second
 
 
 @pytest.mark.parametrize("mechanism", ["vgm", "none"])
@@ -45,7 +68,7 @@ def test_the_classical_mechanism_is_judged_by_its_exact_cost():
 def test_says_what_leaves_the_device_and_when():
     page = describe(PLAIN)
     assert "33 noisy numbers" in page  # 15 sums, 3 counts, 15 second moments
-    assert "when 250 records have been seen, after a random delay of up to 60 s" in page
+    assert "when 250 records have been offered, after a random delay of up to 60 s" in page
     assert "No presence messages" in page
     assert PLAIN.digest.hex()[:16] in page
     assert "3 classes: a, b, c" in page
@@ -60,10 +83,12 @@ def test_a_deadline_is_a_date():
 
 
 def test_the_number_of_records_is_said_to_be_unprotected_where_it_is():
-    dated = describe(task(5, report={"records": 900, "deadline": 1796083200}))
-    assert "WITHOUT NOISE" in dated
+    by_date = task(5, report={"records": 900, "deadline": 1796083200})
+    dated = describe(by_date)
+    assert "WITHOUT NOISE: so many came, whatever was in them" in dated
     assert "NOT PROTECTED" in dated
     assert "NOT PROTECTED" not in describe(PLAIN)
+    assert "WITHOUT NOISE: so many had a response" in describe(replace(by_date, version=1))
 
 
 def test_trimming_is_mentioned_and_said_to_change_nothing_for_the_owner():

@@ -17,6 +17,7 @@ from fsir.privacy.noise import (
     FAR_MASS,
     FAR_SIGMAS,
     RELATIVE_ERROR,
+    RESOLUTION,
     SIGNIFICANT_BITS,
     SeededNoise,
     SystemNoise,
@@ -94,7 +95,8 @@ def test_the_bound_is_linear_in_the_ratio_and_halves_with_every_bit():
 
 
 @pytest.mark.parametrize(
-    ("ratio", "fraction"), [(0.35, 0.0), (1.0, 0.25), (8.0, 0.25), (15.9, 0.6875)]
+    ("ratio", "fraction"),
+    [(0.15, 0.0), (0.35, 0.0), (1.0, 0.25), (8.0, 0.25), (15.9, 0.6875)],
 )
 def test_every_outcome_has_nearly_its_exact_probability(ratio, fraction):
     bits = 12
@@ -105,6 +107,15 @@ def test_every_outcome_has_nearly_its_exact_probability(ratio, fraction):
     # The tail probability alone; the arithmetic after it adds the rest of the constant of lemma 3.
     assert off <= 8.0 * (ratio + 1.0) * 2.0**-bits
     assert 8.0 * 17.0 * 2.0**-SIGNIFICANT_BITS < RELATIVE_ERROR
+
+
+def test_the_constant_of_a_single_outcome_holds_for_all_ratios_of_the_lemma():
+    """The loss at both ends of a cell, as part (b) of lemma 3 adds it up, in units of 2^-53."""
+    ratio = np.geomspace(1 / 13, 2.0 * RESOLUTION, 1000)[:, None]
+    end = np.linspace(0.0, FAR_SIGMAS, 1001)
+    s = (end + 0.5 / ratio) / ratio
+    loss = 2.0 * (1.0 + s) * (11.0 * ratio * end + 3.5 * ratio + 8.0)
+    assert -math.log1p(-loss.max() * 2.0**-53) < 0.9 * RELATIVE_ERROR
 
 
 def test_far_outcomes_are_as_rare_as_charged():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fsir.privacy import accounting
 from fsir.privacy.budget import published_values, sampling_charge, total_mu
+from fsir.privacy.claims import statement
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import RESOLUTION, sampling_error
 from fsir.privacy.plan import (
@@ -126,6 +127,47 @@ def test_published_values_have_a_resolution_of_an_eighth_of_the_noise_or_better(
                 assert ratio < 2 * RESOLUTION
                 assert ratio >= RESOLUTION * (1 - 1e-8) or block.step == 1
                 assert block.variance == pytest.approx(block.sd**2 + block.worth**2 / 12)
+
+
+SMALLEST_RATIO = 1 / 13  # of lemma 3, where the step is 1
+LARGEST = {"gaussian": {0.1: 34.0, 1e-6: 22.0}, "iid": {0.1: 5.7, 1e-6: 8.6}}
+
+
+def coarsest(mechanism, R, epsilon, delta):
+    """As many features as a report can hold, and the smallest clip that their number allows.
+
+    The active set may then be of a single feature, whose clip is that of all over the root of 2040.
+    """
+    p = 2040
+    return task(
+        p,
+        clip={"truncate": R, "norm": R},
+        response={"classes": ["a", "b"]},
+        privacy={"mechanism": mechanism, "epsilon": epsilon, "delta": delta},
+        screening={
+            "limit": p,
+            "records": "fresh",
+            "final_norm_factor": 1.0000001 * R / 256 / p**0.5,
+        },
+    )
+
+
+@pytest.mark.parametrize("R", [1.0, 1.0000001])  # the finest grid, the coarsest
+@pytest.mark.parametrize("delta", [0.1, 1e-6])
+@pytest.mark.parametrize("mechanism", LARGEST)
+def test_small_active_sets_keep_the_ratios_that_the_samplers_proof_needs(mechanism, delta, R):
+    extreme = coarsest(mechanism, R, LARGEST[mechanism][delta], delta)
+    assert statement(extreme).proven
+    ratios = []
+    for stage in (first_stage(extreme), *(final_stage(extreme, tuple(range(p))) for p in (1, 2))):
+        for block in stage.blocks:
+            if block.size:
+                ratio = block.sd / block.worth
+                assert ratio < 2 * RESOLUTION
+                assert ratio >= (SMALLEST_RATIO if block.step == 1 else 1.0)
+                ratios.append(ratio)
+    if mechanism == "gaussian":
+        assert min(ratios) < 1.0  # so the case is not an easy one
 
 
 @given(st.floats(1e-6, 1e6))
