@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from datetime import UTC, datetime
 
-from fsir.privacy.claims import odds_factor, statement
+from fsir.privacy import accounting
+from fsir.privacy.claims import odds_factor, statement, total_cost
 from fsir.privacy.plan import FINAL, Stage, all_stages, minimum_size, report_size
 from fsir.task.task import TRIMMED, Task
 
@@ -131,8 +132,11 @@ def _protection(task: Task) -> list[str]:
     return [
         f"Total {budget} for everything above, per {unit}.",
         f"Take any two contents of {unit}{empty}. Whoever sees all reports, and knows everything",
-        f"else, can raise the odds of the true one by a factor of at most {_rounded_up(task)},",
-        f"except with probability {task.privacy.delta:g}. Proven: {known.reason}.",
+        f"else, can raise the odds of the true one by a factor of at most "
+        f"{_rounded_up(odds_factor(task))} (by the Gaussian numbers as",
+        f"they were before rounding, {_rounded_up(_unrounded(task))}), "
+        f"except with probability {task.privacy.delta:g}.",
+        f"Proven: {known.reason}.",
         *_not_protected(task),
         "It does not hide what the device's data are like on the whole, or that it takes part.",
     ]
@@ -148,9 +152,12 @@ def _not_protected(task: Task) -> list[str]:
     ]
 
 
-def _rounded_up(task: Task) -> str:
-    """The factor of the odds, in three digits and not below the truth."""
-    factor = odds_factor(task)
+def _unrounded(task: Task) -> float:
+    return accounting.odds_factor(total_cost(task), task.privacy.delta)
+
+
+def _rounded_up(factor: float) -> str:
+    """A factor of odds, in three digits and not below the truth."""
     if factor == math.inf:
         return "infinity"
     digit = 10.0 ** (math.floor(math.log10(factor)) - 2)
