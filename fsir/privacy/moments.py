@@ -55,6 +55,7 @@ class Moments:
     ... })
     >>> moments = fsir.Moments(task, fsir.first_stage(task))
     >>> moments.learn_one({"a": 1.0, "b": 0.5}, "yes")
+    True
     >>> moments.learn_many([[1.0, 0.0], [0.0, float("nan")]], ["no", "yes"])
     >>> moments.n, moments.refused
     (3, {'not finite': 1})

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from fsir.privacy.claims import odds_factor
+from fsir.privacy import accounting
+from fsir.privacy.claims import odds_factor, total_cost
 from fsir.privacy.describe import describe
 from fsir.privacy.plan import minimum_size
 from tests.fsir.tasks import screened, task
@@ -32,9 +33,12 @@ def test_names_the_budget_and_the_unit_it_protects():
 def test_the_odds_are_those_that_hold_except_with_probability_delta(epsilon):
     """Not e^epsilon, which they exceed more often; three digits, and never below the truth."""
     asked = task(5, privacy={"epsilon": epsilon})
-    said = re.search(r"factor of at most (\S+),\n +except with probability 1e-06", describe(asked))
+    pattern = r"factor of at most (\S+) .*\n.* before rounding, (\S+)\), except with .* 1e-06"
+    said = re.search(pattern, describe(asked))
     factor = odds_factor(asked)
     assert factor <= float(said[1]) < 1.01 * factor
+    unrounded = accounting.odds_factor(total_cost(asked), 1e-6)
+    assert unrounded <= float(said[2]) < 1.01 * unrounded
 
 
 def test_version_2_counts_what_is_offered_and_version_1_what_is_accepted():
