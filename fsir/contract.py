@@ -97,7 +97,7 @@ def decode_task(raw: bytes) -> Task:
     >>> fsir.decode_task(task.encode()) == task
     True
     """
-    task = task_from_table(unpack(raw))
+    task = task_from_table({"version": 1, **unpack(raw)})
     if task.encode() != raw:
         raise TaskError("task", raw, "is not in canonical form; publish the bytes of Task.encode()")
     return task

@@ -56,6 +56,7 @@ def read_task(table: Mapping[str, Any]) -> Task:
         dimension=_dimension(top, features, response),
         aggregation=_aggregation(top, report, screening),
         epoch=top.whole("epoch", 1, low=1),
+        version=top.whole("version", 2, low=1, high=2),
     )
     top.done()
     return task

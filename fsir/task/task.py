@@ -146,6 +146,7 @@ class Task:
     dimension: int | None = None  # None: decided from the data (auto)
     aggregation: str | None = None  # None: exact sums; TRIMMED: as `fsir.estimate.trimming` has it
     epoch: int = 1
+    version: int = 2  # 1: a report counts accepted records; 2: offered ones, refused as null
 
     @property
     def p(self) -> int:
@@ -173,8 +174,14 @@ class Task:
         return table
 
     def encode(self) -> bytes:
-        """Canonical bytes: the same task gives the same bytes everywhere."""
-        packed: bytes = msgpack.packb(_sorted(self.table()))
+        """Canonical bytes: the same task gives the same bytes everywhere.
+
+        Those of version 1 do not tell it, as tasks had no version then.
+        """
+        table = self.table()
+        if self.version == 1:
+            del table["version"]
+        packed: bytes = msgpack.packb(_sorted(table))
         return packed
 
     @property

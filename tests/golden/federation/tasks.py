@@ -18,6 +18,7 @@ RECORDS = 40
 def _table(name: str, p: int, **sections: Any) -> dict[str, Any]:
     """A task about the first p features and the activity; `sections` replace or add tables."""
     table: dict[str, Any] = {
+        "version": 1,
         "name": name,
         "features": {
             "names": list(FEATURES[:p]),
