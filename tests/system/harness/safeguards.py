@@ -28,10 +28,11 @@ Patch = Callable[[Any, str, Any], None]
 
 def no_dedupe(patch: Patch) -> None:
     """The aggregator does not look whether it has counted a report before."""
-    schema = aggregator.store.sqlite._SCHEMA
+    steps = aggregator.store.sqlite.STEPS
     once = "UNIQUE (task, device, stage)"
-    assert once in schema
-    patch(aggregator.store.sqlite, "_SCHEMA", schema.replace(once, "CHECK (n > 0)"))
+    assert once in steps[0]
+    broken = tuple(step.replace(once, "CHECK (n > 0)") for step in steps)
+    patch(aggregator.store.sqlite, "STEPS", broken)
     patch(aggregator.store.sqlite.SqliteStore, "lookup", lambda *_: {})
 
 
