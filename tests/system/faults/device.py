@@ -173,7 +173,9 @@ class Device:
             self._learn()
             for name, agent in self.agents.items():
                 for message in agent.outgoing(now):
-                    if self._connection.up:  # what is handed to a dead connection never leaves
+                    if (
+                        message.is_report and self._connection.up
+                    ):  # what is handed to a dead connection never leaves
                         self._note(name, message.payload)
                     self._connection.publish(message.topic, message.payload, message.retain)
         except points.CrashError:
