@@ -57,8 +57,8 @@ def answer_before_commit(patch: Patch) -> None:
         wire.acknowledge(mids)
         wire.publish(answers)
         daemon._reached("answered")
-        # Receipts go at QoS 0, and have gone already.
-        wire.publish([publication for publication in daemon._commit() if publication.qos])
+        gone = {answer.topic for answer in answers}
+        wire.publish([p for p in daemon._commit() if p.topic not in gone])
         daemon._reached("committed")
 
     patch(aggregator.daemon.Daemon, "_flush", flush)
