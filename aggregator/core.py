@@ -4,7 +4,7 @@
     aggregator = Aggregator(store, [load_task("task.toml")])
     publish(aggregator.start(now))         # on every connection: task, active set, subspace ...
     publish(aggregator.receipts())         # ... and, again and again until none is left, receipts
-    aggregator.take(topic, payload)        # a report, in memory only
+    aggregator.take(topic, payload)        # a report or an ask, in memory only
     publish(aggregator.commit(now))        # all that were taken, in one durable transaction: now
                                            # acknowledge them
     publish(aggregator.tick(now))          # the active set, if it is due by time
@@ -24,7 +24,7 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 
-from aggregator import intake, merging, retained
+from aggregator import asking, intake, merging, retained
 from aggregator.federation import Federation, as_begun
 from aggregator.intake import REFUSED, Arrival
 from aggregator.publication import Publication
@@ -47,6 +47,7 @@ class Aggregator:
         self.store = store
         # By (task, counted | duplicate | reason), since the start.
         self.verdicts: Counter[tuple[str, str]] = Counter()
+        self.asks: Counter[tuple[str, str]] = Counter()  # by (task, answer), since the start
         self.federations = {task.name: Federation(as_begun(store, task)) for task in tasks}
         self.estimating = Estimating(store, debounce)
         self._activating = Activating(store)
@@ -93,8 +94,9 @@ class Aggregator:
     def _receipts(self, federation: Federation, devices: list[str]) -> list[Publication]:
         known = self.store.lookup(federation.key, devices)
         barred = self.store.withdrawn(federation.key, devices)
+        held = merging.numbers(self.store, federation, devices)
         return [
-            merging.receipt(federation, device, known, {}, federation.digest)
+            merging.receipt(federation, device, known, {}, federation.digest, held.get(device, b""))
             for device in devices
             if device not in barred
         ]
@@ -155,16 +157,22 @@ class Aggregator:
     def _commit(self, arrivals: list[Arrival], now: float) -> list[Publication]:
         for federation in self.federations.values():
             self._activating.notice(federation)
-        intake.read(arrivals, self.federations.values())
+        asks, reports = asking.apart(arrivals, self.federations.values())
+        intake.read(reports, self.federations.values())
         publications: list[Publication] = []
         with self.store.transaction():
             for federation in self.federations.values():
-                mine = [arrival for arrival in arrivals if arrival.federation is federation]
+                # First: the receipts below tell the numbers that hold from now on.
+                publications += asking.answer(self.store, federation, asks)
+                mine = [arrival for arrival in reports if arrival.federation is federation]
                 if mine:
                     publications += merging.count(self.store, federation, mine, now)
                     publications += self._activating.activate(federation, now)
             merging.quarantine(self.store, arrivals, now)
-        self.verdicts.update((arrival.name, arrival.outcome) for arrival in arrivals)
+        answered = [arrival for arrival in asks if arrival.refusal is None]
+        judged = [arrival for arrival in asks if arrival.refusal is not None] + reports
+        self.asks.update((arrival.name, arrival.outcome) for arrival in answered)
+        self.verdicts.update((arrival.name, arrival.outcome) for arrival in judged)
         return publications
 
     # --- the active set and the subspace --------------------------------------------------------

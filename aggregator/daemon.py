@@ -146,8 +146,10 @@ class Daemon:
             self._flush(wire)
 
     def _topics(self) -> list[str]:
-        reports = [topic(name, "report", "+") for name in self.aggregator.federations]
-        return [f"$share/{self._share}/{name}" for name in reports] if self._share else reports
+        federations = self.aggregator.federations.values()
+        topics = [topic(federation.name, "report", "+") for federation in federations]
+        topics += [topic(f.name, "ask", "+") for f in federations if f.task.tells_copies_apart]
+        return [f"$share/{self._share}/{name}" for name in topics] if self._share else topics
 
     def _turn(self, wire: Wire) -> None:
         """Take what is there; commit it if there is nothing more, or enough."""

@@ -18,7 +18,7 @@ from fsir.errors import MessageError, VersionError
 from fsir.limits import DEVICE_NAME
 from fsir.privacy.plan import FINAL
 from fsir.wire import codec
-from fsir.wire.messages import STAGES, STATUSES, report_id, topic
+from fsir.wire.messages import STAGES, STATUSES, Ask, report_id, topic
 from fsir.wire.sealed import SealedReport, decode_sealed
 from fsir.wire.unpack import unpack
 
@@ -39,6 +39,7 @@ class Arrival:
     device: str = ""  # by the topic, which the broker vouches for
     stage: str = ""
     report: SealedReport | None = None
+    ask: Ask | None = None
     status: str = REFUSED
     refusal: Refusal | None = None
     barred: bool = False  # the device was withdrawn: nothing of it is kept, whatever it sends
@@ -51,7 +52,7 @@ class Arrival:
 
     @property
     def outcome(self) -> str:
-        """`counted`, `duplicate`, or the reason of the refusal."""
+        """`counted`, `duplicate`, what an ask is answered, or the reason of the refusal."""
         return self.status if self.refusal is None else self.refusal.reason
 
 

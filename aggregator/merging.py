@@ -26,6 +26,7 @@ def count(
     devices = [arrival.device for arrival in arrivals]
     known = store.lookup(federation.key, devices)
     barred = store.withdrawn(federation.key, devices)
+    held = numbers(store, federation, devices)
     fresh: dict[str, list[Arrival]] = {}
     receipts = []
     for arrival in arrivals:
@@ -33,7 +34,8 @@ def count(
         if arrival.refusal is None and _is_new(arrival, known):
             known[arrival.device, arrival.stage] = arrival.id
             fresh.setdefault(arrival.stage, []).append(arrival)
-        receipts.append(_answer(federation, arrival, {} if arrival.barred else known))
+        number = held.get(arrival.device, b"")
+        receipts.append(_answer(federation, arrival, {} if arrival.barred else known, number))
     for stage, group in fresh.items():
         _merge(store, federation, stage, group, now)
     return receipts
@@ -74,20 +76,37 @@ def _merge(
     store.put_totals(federation.key, stage, totals)
 
 
-def _answer(federation: Federation, arrival: Arrival, known: Known) -> Publication:
+def numbers(store: Store, federation: Federation, devices: Sequence[str]) -> dict[str, bytes]:
+    """The numbers that hold for these devices; nobody asks under a task of version 1."""
+    if not federation.task.tells_copies_apart:
+        return {}
+    return store.instances(federation.key, devices)
+
+
+def _answer(federation: Federation, arrival: Arrival, known: Known, number: bytes) -> Publication:
     reason = arrival.refusal.text if arrival.refusal else ""
     verdicts = {arrival.stage: Verdict(arrival.id, arrival.status, reason)}
-    return receipt(federation, arrival.device, known, verdicts, arrival.task)
+    if arrival.task != federation.digest:
+        number = b""  # it holds for another edition than the receipt is about
+    return receipt(federation, arrival.device, known, verdicts, arrival.task, number)
 
 
 def receipt(
-    federation: Federation, device: str, known: Known, verdicts: dict[str, Verdict], task: bytes
+    federation: Federation,
+    device: str,
+    known: Known,
+    verdicts: dict[str, Verdict],
+    task: bytes,
+    number: bytes = b"",
 ) -> Publication:
-    """What a device should know: these verdicts, and which of its other stages are counted."""
+    """What a device should know: these verdicts, and which of its other stages are counted.
+
+    One that has asked reads the number that holds for it; others could not read such a receipt.
+    """
     for stage in messages.STAGES:
         if stage not in verdicts and (device, stage) in known:
             verdicts[stage] = Verdict(known[device, stage], COUNTED)
-    raw = messages.encode(Receipt(task, device, verdicts))
+    raw = messages.encode(Receipt(task, device, verdicts, number))
     return Publication(messages.topic(federation.name, "receipt", device), raw, qos=0)
 
 

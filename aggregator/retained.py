@@ -18,19 +18,19 @@ _KINDS = ("active", "subspace")
 def register(store: Store, federation: Federation, now: float) -> bool:
     """Inside a transaction: make the task known; whether it replaces an earlier edition."""
     task = federation.task
-    editions = [
-        row.epoch
-        for row in store.tasks()
-        if row.name == task.name and row.digest != federation.digest
+    others = [
+        row for row in store.tasks() if row.name == task.name and row.digest != federation.digest
     ]
-    newest = max(editions, default=0)
+    newest = max((row.epoch for row in others), default=0)
     if newest >= task.epoch:
         raise StoreError(
             f"task {task.name!r}, epoch {task.epoch}: the store holds another edition with epoch "
             f"{newest}; a changed task is another task: give it epoch {newest + 1} or a new name"
         )
     federation.key = store.add_task(federation.digest, task.name, task.epoch, federation.body, now)
-    return bool(editions)
+    federation.editions = {row.digest: row.key for row in others}
+    federation.editions[federation.digest] = federation.key
+    return bool(others)
 
 
 def at_start(store: Store, federation: Federation, replaces: bool) -> list[Publication]:

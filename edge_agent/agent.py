@@ -33,6 +33,7 @@ from edge_agent.errors import StorageError
 from edge_agent.exchange import inbox
 from edge_agent.exchange.dispatch import Dispatch
 from edge_agent.exchange.gate import QUIET_SECONDS
+from edge_agent.exchange.instance import ANOTHER_COPY
 from edge_agent.exchange.mailbox import Mailbox
 from edge_agent.exchange.outbox import Publish
 from edge_agent.exchange.receipts import settle
@@ -110,6 +111,16 @@ class Agent(Membership):
         """Topics to read; the receipt first, so that it is known before the task is acted upon."""
         return self._mailbox.topics
 
+    @property
+    def displaced(self) -> bool:
+        """Whether another copy of this device goes on: then the broker should be left to it."""
+        return self._part is not None and self._part.stopped.startswith(ANOTHER_COPY)
+
+    @property
+    def _silent(self) -> bool:
+        """Whether nothing leaves any more, not even an ask: it would move the number of a copy."""
+        return bool(self._refusal) or (bool(self.reason) and not self.pending)
+
     def connected(self, now: float) -> None:
         """The subscriptions are in force."""
         self._dispatch.connect(now, self.presence(True))
@@ -122,8 +133,7 @@ class Agent(Membership):
         """Make the reports that are due, and return what to publish now."""
         if now >= self._pause_until:
             self._catch_up(now)
-        opens_at = self._dispatch.gate.opens_at(now)
-        return [] if opens_at is None or self._refusal else self._dispatch.due(now, opens_at)
+        return [] if self._silent else self._dispatch.due(now)
 
     def _catch_up(self, now: float) -> None:
         """Read what waits and make reports, as far as the disk allows it."""
@@ -131,6 +141,8 @@ class Agent(Membership):
         try:
             self._read_again()
             self._report()
+            if not self._silent:
+                self._dispatch.prepare()
         except StorageError as error:
             self._complain(error)
         if self._disk_failed:
@@ -150,9 +162,10 @@ class Agent(Membership):
             return None
         times = []
         part = self._part
-        if part is not None and (len(self._mailbox) or (part.ready and not self.reason)):
+        ready = part is not None and (len(self._mailbox) or (part.ready and not self.reason))
+        if ready or (self._dispatch.unprepared and not self._silent):
             times.append(max(now, self._pause_until))
-        if (due := self._dispatch.next_due(now)) is not None:
+        if not self._silent and (due := self._dispatch.next_due(now)) is not None:
             times.append(due)
         deadline = None if self.task is None else self.task.report.deadline
         if deadline is not None and self.n and self._clock() < deadline:
@@ -217,6 +230,8 @@ class Agent(Membership):
         self._read_again()
 
     def _join(self, pin: Pin) -> Participation:
+        # First: without it a disk that fails in between would let reports leave unasked.
+        self._dispatch.join(self.state, inbox.read_task(pin.raw, self.name))
         part = super()._join(pin)
         for row in self.state.outbox(self.name):
             # A clock that was set back must not hold a report for longer than the task says.
@@ -232,5 +247,7 @@ class Agent(Membership):
 
     def _take_receipt(self, raw: bytes, part: Participation) -> None:
         receipt = inbox.read_receipt(raw, self.state.device)
-        if reason := settle(self.state, self._dispatch.outbox, receipt, part.task):
+        dispatch = self._dispatch
+        reason = settle(self.state, dispatch.outbox, receipt, part.task, dispatch.instance)
+        if reason and not self.displaced:
             part.stop(reason)

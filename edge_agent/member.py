@@ -83,7 +83,10 @@ class Member:
     def step(self) -> None:
         """Handle what has arrived, send what is due, save now and then; never waits."""
         now = time.monotonic()
-        self._connection.step(now)
+        if self.agent.displaced:
+            self._connection.close()  # and left to the other copy, which has the same name
+        else:
+            self._connection.step(now)
         for message in self.agent.outgoing(now):
             self._connection.publish(message.topic, message.payload, message.retain)
         if now - self._saved_at >= SAVE_SECONDS:

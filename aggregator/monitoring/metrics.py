@@ -69,6 +69,7 @@ class Metrics:
     def collect(self) -> Iterator[Metric]:
         """What is read from the aggregator when somebody asks."""
         yield from self._verdicts()
+        yield from self._asks()
         yield GaugeMetricFamily(
             "fsir_waiting_reports", "taken, not yet committed", value=self._aggregator.waiting
         )
@@ -92,6 +93,14 @@ class Metrics:
             reports.add_metric([task, verdict], count)
         yield reports
         yield refused
+
+    def _asks(self) -> Iterator[Metric]:
+        asks = CounterMetricFamily(
+            "fsir_asks", "asks of devices by answer", labels=["task", "answer"]
+        )
+        for labels, count in dict(self._aggregator.asks).items():
+            asks.add_metric(labels, count)
+        yield asks
 
     def _subspaces(self) -> Iterator[Metric]:
         latest = dict(self._aggregator.estimating.latest)

@@ -7,7 +7,7 @@ is alone.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
@@ -129,6 +129,13 @@ class Store(Protocol):
         The caller takes that out of the totals.
         """
         ...
+
+    # numbers of devices
+    def instances(self, task: int, devices: Sequence[str]) -> dict[str, bytes]:
+        """The numbers that hold for those of the devices that have asked."""
+        ...
+
+    def put_instances(self, task: int, numbers: Mapping[str, bytes]) -> None: ...
 
     # caches and what is on the wire
     def totals(self, task: int, stage: str) -> TotalsRow: ...

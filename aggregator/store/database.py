@@ -12,14 +12,13 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
 from aggregator.store.base import StoreBusyError, StoreError
 
-FORMAT = 1
 BUSY_SECONDS = 30.0
 CHECKPOINT_PAGES = 4000  # 16 MB of log: each checkpoint waits for the disk twice
 _AGAIN_SECONDS = 0.02  # between two tries to switch the log on
@@ -28,9 +27,12 @@ Row = TypeVar("Row")
 
 
 class Database:
-    """One file, any number of processes on the same machine."""
+    """One file, any number of processes on the same machine.
 
-    def __init__(self, path: str | Path, schema: str, *, create: bool) -> None:
+    Its format is the number of `steps` that have made it: the statements of each, in their order.
+    """
+
+    def __init__(self, path: str | Path, steps: Sequence[str], *, create: bool) -> None:
         if not create and not Path(path).is_file():
             raise StoreError(
                 f"store {path}: there is no such file; "
@@ -43,7 +45,7 @@ class Database:
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten
             self._db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
-            self._prepare(schema)
+            self._prepare(steps, create)
         except sqlite3.Error as error:
             raise StoreError(
                 f"store {path}: {error}; give the path of a writable file in an existing folder"
@@ -62,29 +64,32 @@ class Database:
                     raise
                 time.sleep(_AGAIN_SECONDS)
 
-    def _prepare(self, schema: str) -> None:
-        if self._format() == FORMAT:
+    def _prepare(self, steps: Sequence[str], create: bool) -> None:
+        found = self._format()
+        if found == len(steps):
             return  # without a lock, so that a reader never waits for the daemon
+        if 0 < found < len(steps) and not create:
+            return  # who only looks at it leaves it to the daemon, which may be of that age too
         self._db.execute("BEGIN IMMEDIATE")
         try:
-            self._create(schema)
+            self._take_steps(steps)
         except BaseException:
             self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
 
-    def _create(self, schema: str) -> None:
-        """Inside a transaction: the tables, unless another worker was faster."""
-        version = self._format()
-        if version == 0:
-            for statement in schema.split(";")[:-1]:
-                self._db.execute(statement)
-            self._db.execute(f"PRAGMA user_version={FORMAT}")
-        elif version != FORMAT:
+    def _take_steps(self, steps: Sequence[str]) -> None:
+        """Inside a transaction: the tables that are missing, unless another worker was faster."""
+        found = self._format()
+        if found > len(steps):
             raise StoreError(
-                f"store {self._path}: format {version}, this program reads {FORMAT}; "
+                f"store {self._path}: format {found}, this program reads up to {len(steps)}; "
                 "use its own version"
             )
+        for step in steps[found:]:
+            for statement in step.split(";")[:-1]:
+                self._db.execute(statement)
+        self._db.execute(f"PRAGMA user_version={len(steps)}")
 
     def _format(self) -> int:
         (version,) = self._db.execute("PRAGMA user_version").fetchone()

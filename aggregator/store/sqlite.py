@@ -1,10 +1,10 @@
-"""The store in one SQLite file: its tables, and every statement about them."""
+"""The store in one SQLite file: every statement about its tables."""
 
 from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -19,45 +19,18 @@ from aggregator.store.base import (
     TotalsRow,
 )
 from aggregator.store.database import Database
+from aggregator.store.schema import STEPS
 
 # The newest are kept, the counters know all: garbage must not fill the disk.
 QUARANTINE_ROWS = 10_000
 QUARANTINE_BYTES = 4096  # of each
-
-# Every file keeps the text of its tables: a new line here would be another file.
-_SCHEMA = """
-CREATE TABLE task (key INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, name TEXT NOT NULL, epoch \
-INTEGER NOT NULL,
-    body BLOB NOT NULL, added REAL NOT NULL);
-CREATE TABLE report (seq INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES task, device TEXT \
-NOT NULL,
-    stage TEXT NOT NULL, id BLOB NOT NULL, n INTEGER NOT NULL, raw BLOB, at REAL NOT NULL,
-    UNIQUE (task, device, stage));
-CREATE TABLE withdrawn (task INTEGER NOT NULL REFERENCES task, device TEXT NOT NULL, at REAL NOT \
-NULL,
-    PRIMARY KEY (task, device)) WITHOUT ROWID;
-CREATE TABLE totals (task INTEGER NOT NULL REFERENCES task, stage TEXT NOT NULL, devices INTEGER \
-NOT NULL,
-    records INTEGER NOT NULL, change INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (task, \
-stage));
-CREATE TABLE published (task INTEGER NOT NULL REFERENCES task, kind TEXT NOT NULL, body BLOB NOT \
-NULL,
-    version INTEGER NOT NULL, change INTEGER NOT NULL, at REAL NOT NULL, PRIMARY KEY (task, kind));
-CREATE TABLE refused (seq INTEGER PRIMARY KEY AUTOINCREMENT, task TEXT NOT NULL, device TEXT NOT \
-NULL,
-    stage TEXT NOT NULL, id BLOB NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL, length \
-INTEGER NOT NULL,
-    raw BLOB NOT NULL, at REAL NOT NULL);
-CREATE TABLE refused_count (task TEXT NOT NULL, reason TEXT NOT NULL, count INTEGER NOT NULL,
-    PRIMARY KEY (task, reason)) WITHOUT ROWID;
-"""
 
 
 class SqliteStore(Database):
     """A `Store` for any number of workers on the same machine."""
 
     def __init__(self, path: str | Path, *, create: bool = True) -> None:
-        super().__init__(path, _SCHEMA, create=create)
+        super().__init__(path, STEPS, create=create)
 
     @contextmanager
     def snapshot(self) -> Iterator[SqliteStore]:
@@ -155,6 +128,24 @@ class SqliteStore(Database):
         )
         self._db.execute("INSERT OR IGNORE INTO withdrawn VALUES (?, ?, ?)", (task, device, now))
         return rows
+
+    # --- numbers of devices -----------------------------------------------------------------------
+
+    def instances(self, task: int, devices: Sequence[str]) -> dict[str, bytes]:
+        """The numbers that hold for those of the devices that have asked."""
+        rows = self._db.execute(
+            "SELECT device, number FROM instances"
+            " WHERE task = ? AND device IN (SELECT value FROM json_each(?))",
+            (task, json.dumps(devices)),
+        )
+        return dict(rows.fetchall())
+
+    def put_instances(self, task: int, numbers: Mapping[str, bytes]) -> None:
+        """Replace the numbers of these devices."""
+        self._db.executemany(
+            "INSERT OR REPLACE INTO instances VALUES (?, ?, ?)",
+            ((task, device, number) for device, number in numbers.items()),
+        )
 
     # --- caches and what is on the wire ---------------------------------------------------------
 

@@ -3,7 +3,8 @@
 A state that was restored from before its report knows about that report only by the receipt on the
 broker, and must see it before it sends another one. Brokers send what they keep in the order of our
 topics, the receipt first and the task last; so with the task the receipt has come, on however slow
-a link.
+a link. Under a task of version 2 the answer to an ask (`edge_agent.exchange.instance`) has the same
+receipt in it, and opens the gate instead.
 """
 
 from __future__ import annotations
@@ -37,6 +38,11 @@ class Gate:
         """Nothing can be sent until `connect`."""
         self._opens_at = None
         self._heard = False
+
+    @property
+    def connected(self) -> bool:
+        """Whether anything can be sent at all."""
+        return self._opens_at is not None
 
     def hear_task(self) -> None:
         """The task has come by."""

@@ -17,6 +17,15 @@ class Publish:
     payload: bytes
     retain: bool = False
 
+    @property
+    def is_report(self) -> bool:
+        """Whether it is one, and not a greeting or an ask.
+
+        >>> Publish("fsir/1/activity/report/pi-7", b"...").is_report
+        True
+        """
+        return self.topic.split("/")[3] == "report"
+
 
 @dataclass
 class _Waiting:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 
+from edge_agent.exchange.instance import ANOTHER_COPY, Instance
 from edge_agent.exchange.outbox import Outbox
 from edge_agent.state.state import State
 from fsir.task.task import Task
@@ -12,7 +13,9 @@ from fsir.wire.messages import Receipt, Verdict
 log = logging.getLogger("fsir.agent")
 
 
-def settle(state: State, outbox: Outbox, receipt: Receipt, task: Task) -> str:
+def settle(
+    state: State, outbox: Outbox, receipt: Receipt, task: Task, instance: Instance | None = None
+) -> str:
     """Clear what was answered. Returns why the device must take no further part, or nothing.
 
     The broker keeps one receipt under the name of a task, whatever its edition. One of an earlier
@@ -30,7 +33,13 @@ def settle(state: State, outbox: Outbox, receipt: Receipt, task: Task) -> str:
         elif row is None or verdict.status != "refused":
             strange = stage
         # else: somebody else's report, beside ours, was refused, which does not concern us
-    return _give_up(state, outbox, task.name, strange) if strange else ""
+    if instance is not None and receipt.task == task.digest and not instance.hear(receipt.instance):
+        _drop(state, outbox, task.name, "another copy of this device takes part")
+        return _displaced(state.device)
+    if strange:
+        _drop(state, outbox, task.name, "another report was counted under this device's name")
+        return _spent(state.device, strange)
+    return ""
 
 
 def _clear(state: State, outbox: Outbox, which: str, verdict: Verdict) -> None:
@@ -41,18 +50,24 @@ def _clear(state: State, outbox: Outbox, which: str, verdict: Verdict) -> None:
         log.log(level, "%s report %s %s", which, verdict.status, verdict.reason)
 
 
-def _give_up(state: State, outbox: Outbox, name: str, stage: str) -> str:
-    """There is a report that this state did not make.
-
-    Its budget may be spent, so nothing more may leave.
-    """
+def _drop(state: State, outbox: Outbox, name: str, reason: str) -> None:
+    """The budget may be spent by reports that this state did not make: nothing more may leave."""
     for waiting in state.outbox(name):
-        state.settle(
-            waiting.report, "refused", "another report was counted under this device's name"
-        )
+        state.settle(waiting.report, "refused", reason)
         outbox.remove(waiting.report)
+
+
+def _spent(device: str, stage: str) -> str:
     return (
-        f"the aggregator has a {stage} report of device {state.device!r} that this state directory "
+        f"the aggregator has a {stage} report of device {device!r} that this state directory "
         "did not make. If the directory is new or restored, bring the original back; "
         "a new device needs a new name"
+    )
+
+
+def _displaced(device: str) -> str:
+    return (
+        f"{ANOTHER_COPY}, or this one is older than what the aggregator knows of device "
+        f"{device!r}. Bring the newest directory back, or start with a new device name "
+        "in a new directory"
     )

@@ -126,8 +126,16 @@ class Runner:
         log.info("%s: saving and leaving", signal.Signals(number).name)
         self._leaving = True
 
+    @property
+    def _displaced(self) -> bool:
+        """Whether another copy of this device goes on: as one device, whatever its tasks."""
+        return any(agent.displaced for agent in self._agents)
+
     def _step(self) -> None:
-        self._connection.step(time.monotonic())
+        if self._displaced:
+            self._connection.close()  # and left to the other copy, which has the same name
+        else:
+            self._connection.step(time.monotonic())
         self._labelling.step(time.monotonic())
         self._feeding.step()
         now = time.monotonic()
@@ -167,14 +175,16 @@ class Runner:
             os.read(self._wake_read, 64)
 
     def _due_times(self, now: float) -> list[float]:
-        times = [now + LONGEST_WAIT_SECONDS, self._connection.next_due(now)]
+        times = [now + LONGEST_WAIT_SECONDS]
+        if not self._displaced:
+            times.append(self._connection.next_due(now))
         times += self._feeding.due_times(now)
         times += [due for agent in self._agents if (due := agent.next_due(now)) is not None]
         if any(agent.wants_records for agent in self._agents) or (
             self._recognition and self._recognition.dirty
         ):
             times.append(self._save_at)
-        if self._asking.topics():
+        if self._connection.up and self._asking.topics():
             times.append(self._asking.due)
         return times
 
@@ -182,7 +192,7 @@ class Runner:
 
     def _finished(self) -> bool:
         """Whether nothing more can happen."""
-        answered = all_answered(self._agents)
+        answered = all_answered(self._agents) or self._displaced
         if self._manner.once and answered:
             return True
         return self._feeding.ended and (answered or self._too_few())

@@ -23,6 +23,7 @@ from edge_agent.state.positions import Positions
 from edge_agent.state.rows import LedgerRow, OutboxRow, Pin, Progress
 from edge_agent.state.schema import Owner, owner_of
 from fsir.arrays import Integers
+from fsir.limits import INSTANCE_BYTES
 
 _OUTBOX = ", ".join(field.name for field in fields(OutboxRow))
 _RECOGNITION = "recognition:"  # of a task: no task has a name with a colon
@@ -200,6 +201,20 @@ class State:
             if unpin:
                 self._db.run("DELETE FROM tasks WHERE name = ?", name)
         self._db.run("VACUUM")
+
+    # --- numbers by which copies of this directory are told apart ---------------------------------
+
+    def instances(self, name: str) -> list[bytes]:
+        """The numbers that were drawn for a task, the newest first."""
+        rows = self._db.rows("SELECT value FROM meta WHERE key = ?", f"instance:{name}")
+        raw = b"".join(value for (value,) in rows)
+        return [raw[at : at + INSTANCE_BYTES] for at in range(0, len(raw), INSTANCE_BYTES)]
+
+    def keep_instances(self, name: str, numbers: list[bytes]) -> None:
+        """Replace them."""
+        with self._db.transaction():
+            statement = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+            self._db.run(statement, f"instance:{name}", b"".join(numbers))
 
     # --- recognition: it has its own pace, and its own commits ------------------------------------
 

@@ -175,6 +175,11 @@ class Task:
         return self.version > OLDEST_VERSION
 
     @property
+    def tells_copies_apart(self) -> bool:
+        """Whether a device asks who it is before its reports leave, as since version 2."""
+        return self.version > OLDEST_VERSION
+
+    @property
     def slicing(self) -> Slicing:
         """The map from responses to slices."""
         return Slicing(self.response.classes, self.response.cuts)

@@ -13,6 +13,7 @@ from fsir.wire.messages import (
     STAGES,
     STATUSES,
     Active,
+    Ask,
     Classifier,
     Message,
     Presence,
@@ -61,7 +62,17 @@ def _receipt(fields: MessageFields) -> Receipt:
     if not isinstance(table, dict) or not set(table) <= set(STAGES):
         raise fields.wrong("verdicts", table, "a verdict per stage")
     verdicts = {stage: _verdict(fields, value) for stage, value in table.items()}
-    return Receipt(task, device, verdicts)
+    instance = fields.instance("instance") if fields.has("instance") else b""
+    return Receipt(task, device, verdicts, instance)
+
+
+def _ask(fields: MessageFields) -> Ask:
+    return Ask(
+        task=fields.digest(),
+        device=fields.device(),
+        instance=fields.instance("instance"),
+        previous=fields.instance("previous") if fields.has("previous") else b"",
+    )
 
 
 def _verdict(fields: MessageFields, value: Any) -> Verdict:
@@ -140,6 +151,7 @@ def _presence(fields: MessageFields) -> Presence:
 _READERS: dict[type, Callable[[MessageFields], Any]] = {
     Report: _report,
     Receipt: _receipt,
+    Ask: _ask,
     Active: _active,
     Subspace: _subspace,
     Presence: _presence,

@@ -11,7 +11,7 @@ import numpy as np
 from fsir.arrays import Matrix
 from fsir.errors import MessageError, VersionError, shown
 from fsir.fields import Fields
-from fsir.limits import DEVICE_NAME
+from fsir.limits import DEVICE_NAME, INSTANCE_BYTES
 from fsir.wire.messages import VERSION
 
 Kind = TypeVar("Kind")
@@ -52,6 +52,13 @@ class MessageFields(Fields):
         value = self.get("task")
         if not isinstance(value, bytes) or len(value) != _DIGEST_BYTES:
             raise self.wrong("task", value, f"a digest of {_DIGEST_BYTES} bytes")
+        return value
+
+    def instance(self, key: str) -> bytes:
+        """The number of one copy of a device."""
+        value = self.get(key)
+        if not isinstance(value, bytes) or len(value) != INSTANCE_BYTES:
+            raise self.wrong(key, value, f"a number of {INSTANCE_BYTES} bytes")
         return value
 
     def size(self, key: str) -> float:

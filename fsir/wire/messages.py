@@ -1,8 +1,8 @@
 """What goes over the wire: msgpack, versioned, checked on arrival.
 
-Topics under `fsir/1/<task>/`: `task`, `report/<device>`, `receipt/<device>`, `active`, `subspace`,
-`presence/<device>`. Whatever arrives either decodes to one of the frozen messages below or raises
-`MessageError`; nothing else.
+Topics under `fsir/1/<task>/`: `task`, `ask/<device>`, `report/<device>`, `receipt/<device>`,
+`active`, `subspace`, `presence/<device>`. Whatever arrives either decodes to one of the frozen
+messages below or raises `MessageError`; nothing else.
 """
 
 from __future__ import annotations
@@ -54,6 +54,20 @@ class Receipt:
     task: bytes
     device: str
     verdicts: Mapping[str, Verdict]
+    instance: bytes = b""  # the number that holds for this device, if it has asked
+
+
+@dataclass(frozen=True)
+class Ask:
+    """A device that was connected asks to go on under a new random number, in place of the last.
+
+    The receipt tells which number holds: of two copies of a device only one reads its own.
+    """
+
+    task: bytes
+    device: str
+    instance: bytes
+    previous: bytes = b""
 
 
 @dataclass(frozen=True)
@@ -144,7 +158,7 @@ class Presence:
     online: bool
 
 
-Message = Report | Receipt | Active | Subspace | Presence
+Message = Report | Receipt | Ask | Active | Subspace | Presence
 
 
 def report_id(raw: bytes) -> bytes:
@@ -174,8 +188,8 @@ def _body(message: Message) -> dict[str, Any]:
         return _receipt(message)
     if isinstance(message, Active):
         return _active(message)
-    if isinstance(message, Presence):
-        return {"device": message.device, "online": message.online}
+    if isinstance(message, Ask | Presence):
+        return {key: value for key, value in vars(message).items() if value != b""}
     return _subspace(message)
 
 
@@ -195,7 +209,8 @@ def _report(report: Report) -> dict[str, Any]:
 
 def _receipt(receipt: Receipt) -> dict[str, Any]:
     verdicts = {stage: [v.report, v.status, v.reason] for stage, v in receipt.verdicts.items()}
-    return {"task": receipt.task, "device": receipt.device, "verdicts": verdicts}
+    body = {"task": receipt.task, "device": receipt.device, "verdicts": verdicts}
+    return body | ({"instance": receipt.instance} if receipt.instance else {})
 
 
 def _active(active: Active) -> dict[str, Any]:

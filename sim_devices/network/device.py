@@ -79,8 +79,9 @@ class VirtualDevice:
             self.agent.receive(message.topic, bytes(message.payload))
         self._learn(now)
         for publication in self.agent.outgoing(now):
-            self.messages_sent += 1
-            self.reports.add(publication.payload)
+            if publication.is_report:
+                self.messages_sent += 1
+                self.reports.add(publication.payload)
             self._connection.publish(publication.topic, publication.payload)
 
     def _notice(self, now: float) -> None:

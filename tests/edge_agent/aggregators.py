@@ -1,6 +1,6 @@
 """A tiny aggregator for the tests of the agent.
 
-It counts each report once, answers, and remembers all traffic.
+It lets every device go on that asks, counts each report once, answers, and remembers all traffic.
 """
 
 from __future__ import annotations
@@ -16,11 +16,21 @@ from paho.mqtt.enums import CallbackAPIVersion
 
 from fsir.task.task import Task
 from fsir.wire.decode import decode
-from fsir.wire.messages import Active, Receipt, Report, Subspace, Verdict, encode, report_id, topic
+from fsir.wire.messages import (
+    Active,
+    Ask,
+    Receipt,
+    Report,
+    Subspace,
+    Verdict,
+    encode,
+    report_id,
+    topic,
+)
 
 
 class TinyAggregator:
-    """Answers the reports of one task; `silent` ones see them and say nothing."""
+    """Answers asks and reports of one task; `silent` ones see reports and say nothing."""
 
     def __init__(
         self, url: str, task: Task, *, active: tuple[str, ...] = (), silent: bool = False
@@ -32,6 +42,7 @@ class TinyAggregator:
         self.seen: list[tuple[str, bytes]] = []
         self.counted: dict[tuple[str, str], bytes] = {}  # (device, stage) -> bytes
         self._verdicts: dict[str, dict[str, Verdict]] = {}
+        self._numbers: dict[str, bytes] = {}
         self._lock = threading.Lock()
         parts = urlsplit(url)
         self._client = mqtt.Client(CallbackAPIVersion.VERSION2)
@@ -56,6 +67,10 @@ class TinyAggregator:
     def _take(self, _client, _data, message: mqtt.MQTTMessage) -> None:
         with self._lock:
             self.seen.append((message.topic, bytes(message.payload)))
+            if f"/{self.task.name}/ask/" in message.topic:
+                ask = decode(bytes(message.payload), Ask)
+                self._numbers[ask.device] = ask.instance
+                self._tell(ask.device)
             if f"/{self.task.name}/report/" in message.topic and not self.silent:
                 self._answer(bytes(message.payload))
 
@@ -65,15 +80,17 @@ class TinyAggregator:
         status = "counted" if known is payload else "duplicate" if known == payload else "refused"
         mine = self._verdicts.setdefault(report.device, {})
         mine[report.stage] = Verdict(report_id(payload), status)
-        answer = encode(Receipt(self.task.digest, report.device, mine))
-        self._client.publish(
-            topic(self.task.name, "receipt", report.device), answer, 1, retain=True
-        )
+        self._tell(report.device)
         if report.stage == "screening" and self.active:
             active = encode(Active(self.task.digest, self.active, 1))
             self._client.publish(topic(self.task.name, "active"), active, 1, retain=True)
         if report.stage == "final":
             self.emit()
+
+    def _tell(self, device: str) -> None:
+        mine = self._verdicts.get(device, {})
+        answer = encode(Receipt(self.task.digest, device, mine, self._numbers.get(device, b"")))
+        self._client.publish(topic(self.task.name, "receipt", device), answer, 1, retain=True)
 
     def emit(self) -> None:
         """Publish a subspace: the first feature."""

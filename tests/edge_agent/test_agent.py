@@ -84,7 +84,7 @@ def test_every_retry_repeats_the_bytes_after_growing_jittered_delays():
 
 def test_nothing_is_sent_while_disconnected_or_before_old_receipts_can_arrive():
     """Those are before the task among what the broker has kept, however long that takes."""
-    plain = task()
+    plain = task(version=1)
     agent = simulated(plain, quiet_seconds=0.5)
     agent.learn_many(*data(plain, 100))
     assert agent.outgoing(0.0) == agent.outgoing(0.4) == []
@@ -100,7 +100,7 @@ def test_nothing_is_sent_while_disconnected_or_before_old_receipts_can_arrive():
 
 
 def test_a_task_that_comes_before_the_subscription_is_confirmed_is_heard():
-    plain = task()
+    plain = task(version=1)
     agent = simulated(plain, quiet_seconds=0.5)
     agent.disconnected()
     agent.learn_many(*data(plain, 100))
@@ -112,7 +112,7 @@ def test_a_task_that_comes_before_the_subscription_is_confirmed_is_heard():
 
 
 def test_a_broker_that_has_lost_the_task_holds_a_report_for_a_while_only():
-    plain = task()
+    plain = task(version=1)
     agent = simulated(plain)
     agent.disconnected()
     agent.learn_many(*data(plain, 100))
@@ -227,6 +227,7 @@ def test_an_agent_with_nothing_to_do_asks_for_no_attention():
     """Whatever stops an agent must also stop its clock: a device that spins empties its battery."""
     plain = task()
     agent = simulated(plain)
+    assert agent.outgoing(5.0) == []  # the ask has its answer
     assert agent.next_due(5.0) is None
     agent.learn_many(*data(plain, 100))
     strict = Agent(agent.state, "test", Policy(epsilon=0.1), simulated=True)

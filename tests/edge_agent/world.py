@@ -16,10 +16,28 @@ from fsir.privacy.noise import SeededNoise
 from fsir.task.task import Task
 from fsir.wire import messages
 from fsir.wire.decode import decode
-from fsir.wire.messages import Active, Receipt, Report, Subspace, Verdict, encode, topic
+from fsir.wire.messages import Active, Ask, Receipt, Report, Subspace, Verdict, encode, topic
 
 DEVICE = "dev-1"
 WILLING = Policy(epsilon=1e3, unproven=("none", "vgm", "iid"))
+
+
+class Welcome(Agent):
+    """An agent whose asks are answered with yes as soon as they leave, and are not shown."""
+
+    def outgoing(self, now: float) -> list[Publish]:
+        messages = super().outgoing(now)
+        asks = [message for message in messages if "/ask/" in message.topic]
+        for message in asks:
+            self.receive(*answer(self.name, decode(message.payload, Ask)))
+        others = [message for message in messages if message not in asks]
+        return others + (super().outgoing(now) if asks else [])
+
+
+def answer(name: str, ask: Ask, number: bytes = b"", **verdicts: Verdict) -> tuple[str, bytes]:
+    """The aggregator's answer to an ask, topic and payload: with this number, or with yes."""
+    raw = encode(Receipt(ask.task, ask.device, verdicts, number or ask.instance))
+    return topic(name, "receipt", ask.device), raw
 
 
 def simulated(task: Task, *, state: State | None = None, seed: int = 0, **settings: Any) -> Agent:
@@ -27,7 +45,7 @@ def simulated(task: Task, *, state: State | None = None, seed: int = 0, **settin
     state = state or State(None, DEVICE, simulated=True)
     settings.setdefault("noise", SeededNoise(seed, DEVICE))
     settings.setdefault("quiet_seconds", 0.0)
-    agent = Agent(state, task.name, simulated=True, **settings)
+    agent = Welcome(state, task.name, simulated=True, **settings)
     agent.connected(0.0)
     agent.receive(topic(task.name, "task"), task.encode())
     return agent

@@ -11,10 +11,16 @@ from pathlib import Path
 import pytest
 
 from aggregator.store.base import PublishedRow, StoreBusyError, StoreError, TotalsRow
+from aggregator.store.database import Database
+from aggregator.store.schema import STEPS
 from aggregator.store.sqlite import QUARANTINE_BYTES, QUARANTINE_ROWS, SqliteStore, open_store
 from tests.aggregator.store.rows import refusal, row
 
-TABLES = "4e1adb407c7de3339fe05d8a2fe347e91a932bd3be4c8f6df2a4e45efa9574d5"
+# Of each format.
+TABLES = (
+    "4e1adb407c7de3339fe05d8a2fe347e91a932bd3be4c8f6df2a4e45efa9574d5",
+    "96ea921be77cb448cf8eecc1ed46f09fc18d0a234a984353dc76cdbe11bedd5a",
+)
 
 
 def test_what_was_written_is_read_by_the_next_process(tmp_path: Path, store: SqliteStore) -> None:
@@ -39,11 +45,41 @@ def test_what_was_written_is_read_by_the_next_process(tmp_path: Path, store: Sql
     again.close()
 
 
-def test_the_tables_are_those_of_every_store_so_far(store: SqliteStore) -> None:
+@pytest.mark.parametrize("number", range(len(STEPS)))
+def test_the_tables_are_those_of_every_store_so_far(tmp_path: Path, number: int) -> None:
     """A file keeps the text of its tables: whoever changes it needs another format."""
-    texts = store._db.execute("SELECT sql FROM sqlite_master ORDER BY name").fetchall()
+    made = Database(tmp_path / "tables.db", STEPS[: number + 1], create=True)
+    texts = made._db.execute("SELECT sql FROM sqlite_master ORDER BY name").fetchall()
+    made.close()
     raw = "\n".join(text for (text,) in texts if text).encode()
-    assert hashlib.sha256(raw).hexdigest() == TABLES
+    assert hashlib.sha256(raw).hexdigest() == TABLES[number]
+
+
+def test_a_store_of_an_earlier_format_gets_the_later_tables_when_it_is_served(
+    tmp_path: Path,
+) -> None:
+    """Whoever only looks leaves it as it is: an earlier daemon may be serving from it."""
+    Database(tmp_path / "old.db", STEPS[:1], create=True).close()
+    for create, formats in ((False, 1), (True, 2), (False, 2), (True, 2)):
+        opened = SqliteStore(tmp_path / "old.db", create=create)
+        assert opened._db.execute("PRAGMA user_version").fetchone() == (formats,)
+        opened.add_task(b"t" * 32, "test", 1, b"body", 1.0)
+        if formats == 2:
+            assert opened.instances(1, ["a"]) == {}
+        opened.close()
+
+
+def test_the_numbers_of_devices_are_kept_by_task(tmp_path: Path, store: SqliteStore) -> None:
+    store.add_task(b"u" * 32, "other", 1, b"body", 1.0)
+    with store.transaction():
+        store.put_instances(1, {"a": b"1" * 16, "b": b"2" * 16})
+        store.put_instances(2, {"a": b"3" * 16})
+        store.put_instances(1, {"b": b"4" * 16})
+    store.close()
+    again = SqliteStore(tmp_path / "s.db", create=False)
+    assert again.instances(1, ["a", "b", "z"]) == {"a": b"1" * 16, "b": b"4" * 16}
+    assert again.instances(2, ["a", "b"]) == {"a": b"3" * 16}
+    again.close()
 
 
 def test_a_snapshot_stands_still_in_any_thread(tmp_path: Path, store: SqliteStore) -> None:

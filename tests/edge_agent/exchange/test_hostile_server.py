@@ -15,7 +15,16 @@ from edge_agent.state.state import State
 from fsir.limits import LIMITS
 from fsir.privacy.plan import first_stage
 from fsir.wire.messages import Classifier, topic
-from tests.edge_agent.world import DEVICE, active, data, receipt, reports, simulated, subspace
+from tests.edge_agent.world import (
+    DEVICE,
+    Welcome,
+    active,
+    data,
+    receipt,
+    reports,
+    simulated,
+    subspace,
+)
 from tests.fsir.tasks import screened, table, task
 
 
@@ -67,7 +76,7 @@ def test_a_task_that_the_owner_would_not_want_is_refused(changes, reason, caplog
 def test_a_task_that_no_one_could_make_is_refused(changes, reason, caplog):
     """No `Task` can hold it, so a hostile server has to write the bytes by hand."""
     raw = msgpack.packb(dict(sorted(table(**changes).items())))
-    agent = Agent(State(None, DEVICE, simulated=True), "test", simulated=True, quiet_seconds=0.0)
+    agent = Welcome(State(None, DEVICE, simulated=True), "test", simulated=True, quiet_seconds=0.0)
     agent.connected(0.0)
     agent.receive(topic("test", "task"), raw)
     assert agent.phase is Phase.WAITING

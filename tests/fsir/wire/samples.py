@@ -9,6 +9,7 @@ import numpy as np
 
 from fsir.wire.messages import (
     Active,
+    Ask,
     Classifier,
     Presence,
     Receipt,
@@ -18,7 +19,7 @@ from fsir.wire.messages import (
     encode,
 )
 
-KINDS = {kind.__name__.lower(): kind for kind in (Active, Presence, Receipt, Report, Subspace)}
+KINDS = {kind.__name__.lower(): kind for kind in (Active, Ask, Presence, Receipt, Report, Subspace)}
 DIGEST = bytes(range(32))
 RNG = np.random.default_rng(0)
 
@@ -43,6 +44,9 @@ MESSAGES = {
             "final": Verdict(b"b" * 16, "refused", "second report"),
         },
     ),
+    "receipt of one who asked": Receipt(DIGEST, "pi-7", {}, b"n" * 16),
+    "ask": Ask(DIGEST, 64 * "d", b"n" * 16, b"o" * 16),
+    "first ask": Ask(DIGEST, "pi-7", b"n" * 16),
     "active": Active(DIGEST, ("speed", "tilt", "beschleunigung-ü"), 12),
     "subspace": Subspace(
         task=DIGEST,

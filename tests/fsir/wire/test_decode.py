@@ -20,7 +20,7 @@ from tests.fsir.wire.samples import KINDS, RAW, changed, same
 
 def test_a_decoded_message_is_the_kind_of_its_topic():
     for raw, kind in RAW.values():
-        for other in {"report", "receipt", "active", "subspace", "presence"} - {kind}:
+        for other in KINDS.keys() - {kind}:
             with pytest.raises(MessageError):
                 decode(raw, KINDS[other])
 
@@ -60,6 +60,12 @@ WRONG = [
     *each("receipt", "verdicts", [], {"third": [ID, "counted", ""]}),
     *each("receipt", "verdicts", *verdicts([b"a", "counted", ""], [ID, "ok", ""], DEEP)),
     *each("receipt", "verdicts", *verdicts([ID, "counted", "x" * 501], [ID, "counted", "\n"])),
+    *each("receipt of one who asked", "instance", b"", b"n" * 15, "n" * 16),
+    *each("ask", "instance", None, b"", b"n" * 17, "n" * 16, 3),
+    *each("ask", "previous", b"", b"o" * 15, "o" * 16, []),
+    *each("ask", "task", b"short"),
+    *each("ask", "device", "a/b"),
+    *each("ask", "stage", "final"),
     *each("active", "features", [], ["a", "a"], ["a", 1], "abc", ["a\0"]),
     *each("active", "devices", -1),
     *each("subspace", "basis", [[3, 2], b"\0" * 47], [[2, 3], b"\0" * 48], [[3, 0], b""]),
@@ -83,6 +89,7 @@ WRONG = [
     (b"\x81\xa1\xff\x01", "report"),
     (msgpack.packb({"v": msgpack.Timestamp(1)}), "report"),
     (b"x" * 257, "presence"),
+    (b"x" * 257, "ask"),
 ]
 
 

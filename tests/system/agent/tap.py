@@ -42,7 +42,12 @@ class Tap:
             with contextlib.suppress(TimeoutError):
                 device, _ = self._listener.accept()
                 address = (self._broker.hostname, self._broker.port)
-                with device, socket.create_connection(address) as broker:
+                # A device that leaves may not wait for what is still on its way to it.
+                with (
+                    device,
+                    socket.create_connection(address) as broker,
+                    contextlib.suppress(ConnectionError),
+                ):
                     self._relay(device, broker)
 
     def _relay(self, device: socket.socket, broker: socket.socket) -> None:

@@ -38,8 +38,11 @@ def acknowledged(tap: Tap) -> int:
 
 @pytest.mark.broker
 def test_recognition_changes_no_byte_on_the_wire(mosquitto_url, tmp_path):
-    """The same device, serving the same records from the same state, with and without --predict."""
-    of = task()
+    """The same device, serving the same records from the same state, with and without --predict.
+
+    Under a task of version 1: a copy of the state would be told from the original.
+    """
+    of = task(version=1)
     source = write_jsonl(tmp_path / "data.jsonl", of, 100)
     sent = {}
     lines = {}

@@ -39,11 +39,11 @@ def test_it_reports_once_and_then_serves(mosquitto_url, tmp_path, screening):
         stages = {"final"} if screening is None else {"screening", "final"}
         counts = {stage: len(payloads) for stage, payloads in server.reports(DEVICE).items()}
         assert counts == dict.fromkeys(stages, 1)
-        # Nothing but reports, and served records on standard output only.
+        # Nothing but asks and reports, and served records on standard output only.
         ours = [
             about for about, _ in server.seen if about.endswith(DEVICE) and "/receipt/" not in about
         ]
-        assert set(ours) == {f"fsir/1/test/report/{DEVICE}"}
+        assert set(ours) == {f"fsir/1/test/{kind}/{DEVICE}" for kind in ("ask", "report")}
     served = [json.loads(line)["record"] for line in done.stdout.splitlines()]
     assert served == list(range(100 if screening != "fresh" else 200, 230))
     assert {row.verdict for row in ledger(tmp_path)} == {"counted"}

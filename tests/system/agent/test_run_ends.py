@@ -36,15 +36,18 @@ def test_a_source_that_ends_too_early_is_told_and_kept(mosquitto_url, tmp_path):
         assert decode(next(iter(server.reports(DEVICE)["final"])), Report).n == 100
 
 
-def test_a_restored_card_is_refused(mosquitto_url, tmp_path):
-    of = task()
+@pytest.mark.parametrize(
+    ("version", "reason"), [(1, "did not make"), (2, "another copy of this device's state")]
+)
+def test_a_restored_card_is_refused(mosquitto_url, tmp_path, version, reason):
+    of = task(version=version)
     source = write_jsonl(tmp_path / "data.jsonl", of, 150)
     with TinyAggregator(mosquitto_url, of) as server:
         for _ in range(2):
             arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once")
             done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
             (tmp_path / "state" / "agent.sqlite").unlink()
-        assert "did not make" in done.stderr
+        assert reason in done.stderr
         assert done.returncode == 4
         assert len(server.reports(DEVICE)["final"]) == 1
 

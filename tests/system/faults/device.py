@@ -164,6 +164,12 @@ class Device:
         """Whether it has heard of all its tasks, or knows why it takes no part."""
         return self.on and all(agent.task or agent.reason for agent in self.agents.values())
 
+    @property
+    def answered(self) -> bool:
+        """Whether the aggregator has answered its asks, so that its reports may leave."""
+        gates = [agent._dispatch.instance for agent in self.agents.values() if not agent.reason]
+        return self.on and all(gate is not None and gate.confirmed for gate in gates)
+
     def step(self, now: float) -> None:
         """A little of everything; the device may die of it."""
         if not self.on:
@@ -173,7 +179,8 @@ class Device:
             self._learn()
             for name, agent in self.agents.items():
                 for message in agent.outgoing(now):
-                    if self._connection.up:  # what is handed to a dead connection never leaves
+                    # What is handed to a dead connection never leaves.
+                    if message.is_report and self._connection.up:
                         self._note(name, message.payload)
                     self._connection.publish(message.topic, message.payload, message.retain)
         except points.CrashError:

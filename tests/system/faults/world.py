@@ -110,6 +110,13 @@ class World(Workers):
             assert time.monotonic() < deadline, "the task did not arrive"
             self.turn(0.01)
 
+    def wait_for_answers(self) -> None:
+        """Until the reports of every device may leave."""
+        deadline = time.monotonic() + ARRIVAL_SECONDS
+        while not all(device.answered for device in self.devices):
+            assert time.monotonic() < deadline, "some ask was not answered"
+            self.turn(0.01)
+
     # --- the end ----------------------------------------------------------------------------------
 
     def heal(self) -> None:

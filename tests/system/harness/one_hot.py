@@ -43,6 +43,7 @@ class Federation:
     trimmed: bool = False
     quorum: int = 0  # 0: all devices
     secret: bool = False  # whether it asks for that feature as well
+    version: int = 2
 
     @property
     def p(self) -> int:
@@ -69,6 +70,7 @@ class Federation:
         norm = 2.0 if self.trace else 1.0
         table: dict[str, Any] = {
             "name": self.name,
+            "version": self.version,
             "features": {"names": self.task_names},
             "response": {"classes": list(CLASSES)},
             "clip": {"truncate": 1.0, "norm": norm},

@@ -20,6 +20,8 @@ AGENT = {
     "checkpoint written": (State, "save", "after"),
     "transaction open": (State, "_save", "after"),
     "active set accepted": (State, "pin_active", "after"),
+    "number drawn": (State, "keep_instances", "before"),
+    "number written": (State, "keep_instances", "after"),
     "noise drawn": (State, "record_report", "before"),
     "report written": (State, "record_report", "after"),
     "report about to leave": (Connection, "publish", "before"),
@@ -27,7 +29,9 @@ AGENT = {
     "receipt read": (State, "settle", "before"),
     "receipt written": (State, "settle", "after"),
 }
+_ABOUT_REPORTS = ("report about to leave", "report sent")  # not about the asks before them
 AGGREGATOR_STORE = {
+    "number held, not committed": (SqliteStore, "put_instances", "after"),
     "totals written, not committed": (SqliteStore, "put_totals", "after"),
     "active set written, not committed": (SqliteStore, "put_published", "after"),
 }
@@ -62,15 +66,21 @@ class Countdown:
             self._end()
 
 
-def around(method: Callable[..., Any], when: str, act: Callable[[], None]) -> Callable[..., Any]:
-    """The method with something that happens before or after it."""
+def around(
+    method: Callable[..., Any], when: str, act: Callable[[], None], word: str = ""
+) -> Callable[..., Any]:
+    """The method with something that happens before or after it.
+
+    If a word is given, only where it is in a text that the method is called with.
+    """
 
     @functools.wraps(method)
     def wrapped(*values: Any, **options: Any) -> Any:
-        if when == "before":
+        meant = not word or any(isinstance(value, str) and word in value for value in values)
+        if when == "before" and meant:
             act()
         result = method(*values, **options)
-        if when == "after":
+        if when == "after" and meant:
             act()
         return result
 
@@ -80,7 +90,12 @@ def around(method: Callable[..., Any], when: str, act: Callable[[], None]) -> Ca
 def arm_class(point: str, times: int) -> None:
     """In a child process: the point is in a class of the agent or of the aggregator's store."""
     owner, name, when = (AGENT | AGGREGATOR_STORE)[point]
-    setattr(owner, name, around(getattr(owner, name), when, Countdown(times, power_cut)))
+    countdown = Countdown(times, power_cut)
+    setattr(owner, name, around(getattr(owner, name), when, countdown, _word(point)))
+
+
+def _word(point: str) -> str:
+    return "/report/" if point in _ABOUT_REPORTS else ""
 
 
 def arm_objects(point: str, times: int, *objects: Any) -> None:
@@ -88,4 +103,5 @@ def arm_objects(point: str, times: int, *objects: Any) -> None:
     owner, name, when = AGENT[point]
     for thing in objects:
         if isinstance(thing, owner):
-            setattr(thing, name, around(getattr(thing, name), when, Countdown(times, crash)))
+            countdown = Countdown(times, crash)
+            setattr(thing, name, around(getattr(thing, name), when, countdown, _word(point)))

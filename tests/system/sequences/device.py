@@ -64,8 +64,9 @@ class Device:
     def outgoing(self, now: float) -> list[tuple[str, bytes]]:
         """What it sends now: topics and payloads."""
         self.now = now
-        messages = [(message.topic, message.payload) for message in self.agent.outgoing(now)]
-        for _, payload in messages:
-            stage = decode(payload, Report).stage
-            self.sent.setdefault(stage, set()).add(payload)
-        return messages
+        messages = self.agent.outgoing(now)
+        for message in messages:
+            if message.is_report:
+                stage = decode(message.payload, Report).stage
+                self.sent.setdefault(stage, set()).add(message.payload)
+        return [(message.topic, message.payload) for message in messages]

@@ -1,0 +1,38 @@
+"""The tables of a store, format by format: a file of an earlier one gets what came later."""
+
+from __future__ import annotations
+
+# Every file keeps the text of its tables: a new line here would be another file.
+_REPORTS = """
+CREATE TABLE task (key INTEGER PRIMARY KEY, digest BLOB NOT NULL UNIQUE, name TEXT NOT NULL, epoch \
+INTEGER NOT NULL,
+    body BLOB NOT NULL, added REAL NOT NULL);
+CREATE TABLE report (seq INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES task, device TEXT \
+NOT NULL,
+    stage TEXT NOT NULL, id BLOB NOT NULL, n INTEGER NOT NULL, raw BLOB, at REAL NOT NULL,
+    UNIQUE (task, device, stage));
+CREATE TABLE withdrawn (task INTEGER NOT NULL REFERENCES task, device TEXT NOT NULL, at REAL NOT \
+NULL,
+    PRIMARY KEY (task, device)) WITHOUT ROWID;
+CREATE TABLE totals (task INTEGER NOT NULL REFERENCES task, stage TEXT NOT NULL, devices INTEGER \
+NOT NULL,
+    records INTEGER NOT NULL, change INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (task, \
+stage));
+CREATE TABLE published (task INTEGER NOT NULL REFERENCES task, kind TEXT NOT NULL, body BLOB NOT \
+NULL,
+    version INTEGER NOT NULL, change INTEGER NOT NULL, at REAL NOT NULL, PRIMARY KEY (task, kind));
+CREATE TABLE refused (seq INTEGER PRIMARY KEY AUTOINCREMENT, task TEXT NOT NULL, device TEXT NOT \
+NULL,
+    stage TEXT NOT NULL, id BLOB NOT NULL, reason TEXT NOT NULL, detail TEXT NOT NULL, length \
+INTEGER NOT NULL,
+    raw BLOB NOT NULL, at REAL NOT NULL);
+CREATE TABLE refused_count (task TEXT NOT NULL, reason TEXT NOT NULL, count INTEGER NOT NULL,
+    PRIMARY KEY (task, reason)) WITHOUT ROWID;
+"""
+# The number that holds for each device that has asked; see `aggregator.asking`.
+_INSTANCES = """
+CREATE TABLE instances (task INTEGER NOT NULL REFERENCES task, device TEXT NOT NULL, number BLOB \
+NOT NULL,
+    PRIMARY KEY (task, device)) WITHOUT ROWID;
+"""
+STEPS = (_REPORTS, _INSTANCES)  # the k-th leads to format k
