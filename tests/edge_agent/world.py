@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -45,6 +46,8 @@ def simulated(task: Task, *, state: State | None = None, seed: int = 0, **settin
     state = state or State(None, DEVICE, simulated=True)
     settings.setdefault("noise", SeededNoise(seed, DEVICE))
     settings.setdefault("quiet_seconds", 0.0)
+    if not task.counts_refused:  # then its owner has accepted that
+        settings["policy"] = replace(settings.get("policy") or Policy(), version_1=True)
     agent = Welcome(state, task.name, simulated=True, **settings)
     agent.connected(0.0)
     agent.receive(topic(task.name, "task"), task.encode())

@@ -7,6 +7,7 @@ import logging
 import pytest
 
 from edge_agent.agent import STORAGE_PAUSE_SECONDS, Agent, Phase
+from edge_agent.consent.policy import Policy
 from edge_agent.errors import StorageError
 from edge_agent.exchange import instance
 from edge_agent.exchange.outbox import Publish
@@ -237,7 +238,8 @@ def test_a_device_that_has_stopped_with_nothing_to_send_asks_for_nothing(state: 
 def test_under_a_task_of_version_1_nobody_asks() -> None:
     old = task(version=1)
     state = State(None, DEVICE, simulated=True)
-    agent = Agent(state, old.name, simulated=True, quiet_seconds=0.0)
+    willing = Policy(version_1=True)
+    agent = Agent(state, old.name, willing, simulated=True, quiet_seconds=0.0)
     agent.connected(0.0)
     agent.receive(topic(old.name, "task"), old.encode())
     agent.learn_many(*data(old, 100))

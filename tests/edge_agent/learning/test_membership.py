@@ -34,11 +34,14 @@ def test_a_task_of_version_1_is_not_taken_any_more_but_one_that_was_begun_goes_o
     """Otherwise whoever leaves out a field of a task would see when records of a class came."""
     old = task(version=1)
     state = State(None, DEVICE, simulated=True)
-    assert "of version 1" in simulated(old, state=state).reason
-    begun = simulated(old, state=state, policy=Policy(version_1=True))
+    new = Agent(state, old.name, simulated=True)
+    new.receive(topic(old.name, "task"), old.encode())
+    assert "of version 1" in new.reason
+    begun = Agent(state, old.name, Policy(version_1=True), simulated=True)
+    begun.receive(topic(old.name, "task"), old.encode())
     begun.learn_many(*data(old, 50))
     begun.checkpoint()
-    again = simulated(old, state=state)
+    again = Agent(state, old.name, simulated=True)
     assert (again.reason, again.n, again.wants_records) == ("", 50, True)
 
 
