@@ -46,6 +46,30 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
     def __init__(self, config: BrokerConfig) -> None:
         super().__init__(config)
         self._subscribing: set[str | None] = set()
+        self._newest: dict[str | None, BrokerProtocolHandler] = {}  # by the name of the client
+
+    # amqtt forgets the subscriptions of a client whose name comes a second time, and leaves it
+    # connected: it would wait for ever. It is hung up on, now or as soon as it has been greeted.
+
+    async def _initialize_client_session(
+        self, *arguments: Any
+    ) -> tuple[BrokerProtocolHandler, Session]:
+        handler, session = await super()._initialize_client_session(*arguments)
+        self._newest[session.client_id] = handler
+        return handler, session
+
+    async def _delete_session(self, client_id: str) -> None:
+        _, handler = self._sessions.get(client_id, (None, None))
+        await super()._delete_session(client_id)
+        if handler is not None and handler.session is not None:
+            await handler.handle_connection_closed()
+
+    async def _client_message_loop(
+        self, client_session: Session, handler: BrokerProtocolHandler
+    ) -> None:
+        if self._newest[client_session.client_id] is not handler:
+            await handler.handle_connection_closed()
+        await super()._client_message_loop(client_session, handler)
 
     async def _handle_subscription(
         self,

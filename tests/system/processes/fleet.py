@@ -17,6 +17,7 @@ from fsir.errors import MessageError
 from fsir.net.broker import Broker
 from fsir.wire.decode import decode
 from fsir.wire.messages import Report, topic
+from sim_devices.network.broker import LocalBroker
 from tests.system.harness.books import Account, audit
 from tests.system.harness.brokers import Mosquitto
 from tests.system.harness.forkserver import Child, ForkServer
@@ -34,6 +35,8 @@ class Processes:
         directory: Path,
         server: ForkServer,
         *broker_lines: str,
+        broker: str = "mosquitto",
+        stock: int | None = None,  # records that a device has at first; None: all
         second: Federation | None = None,
         shy: str = "",
     ) -> None:
@@ -42,14 +45,16 @@ class Processes:
         self._server = server
         self.federations = (federation,) if second is None else (federation, second)
         self._shy = shy  # the device whose owner refuses a task with the secret feature
-        self.broker = Mosquitto("debian", broker_lines)
-        self.url = self.broker.start("mosquitto")
+        own = broker == "mosquitto"
+        self.broker = Mosquitto("debian", broker_lines) if own else LocalBroker()
+        self.url = self.broker.start(broker)
         self.options: list[str] = []
         self.tasks = [directory / f"{task.name}.toml" for task in self.federations]
         for path, task in zip(self.tasks, self.federations, strict=True):
             path.write_text(tomli_w.dumps(task.task().table()))
         for number, name in enumerate(federation.names()):
-            self._write(number, name)
+            self._write_policy(name)
+            self.add_records(number, range(federation.stock if stock is None else stock))
         self.sent: dict[str, dict[str, set[bytes]]] = {  # by topic and stage
             topic(task.name, "report", name): {}
             for task in self.federations
@@ -60,14 +65,16 @@ class Processes:
         self.until(lambda: self._listener.up, "the listener does not connect")
         self.children: list[Child] = []
 
-    def _write(self, number: int, name: str) -> None:
-        """The owner's policy and the records of a device."""
+    def _write_policy(self, name: str) -> None:
         never = f'never_share = ["{SECRET}"]' if name == self._shy else ""
         policy = f'epsilon = 1000.0\nunproven = ["none"]\n{never}\n'
         (self.directory / f"{name}.toml").write_text(policy)
-        records = (self.federation.record(number, k).x for k in range(self.federation.stock))
-        lines = "".join(json.dumps(x) + "\n" for x in records)
-        (self.directory / f"{name}.jsonl").write_text(lines)
+
+    def add_records(self, number: int, ordinals: range) -> None:
+        """More records of a device."""
+        records = (self.federation.record(number, k).x for k in ordinals)
+        with (self.directory / f"{self.federation.names()[number]}.jsonl").open("a") as file:
+            file.writelines(json.dumps(x) + "\n" for x in records)
 
     def _heard(self, message: MQTTMessage) -> None:
         raw = bytes(message.payload)
@@ -105,14 +112,14 @@ class Processes:
         self.children.append(child)
         return child
 
-    def arguments(self, name: str, url: str = "") -> list[str]:
+    def arguments(self, name: str, url: str = "", state: str = "") -> list[str]:
         """Of `fsir-agent`."""
         files = self.directory / name
         options = {
             "--broker": url or self.url,
             "--device": name,
             "--source": f"jsonl:{files}.jsonl",
-            "--state": str(files),
+            "--state": str(self.directory / (state or name)),
             "--policy": f"{files}.toml",
             "--output": str(self.directory / "served"),
             "--save-every": "0.05",
@@ -121,11 +128,11 @@ class Processes:
         pairs = [part for option in options.items() for part in option]
         return ["run", *tasks, *pairs, "--once", *self.options]
 
-    def agent(self, name: str, url: str = "", **options: object) -> Child:
-        """Start an agent."""
-        child = self._server.start(
-            "agent", self.directory / f"{name}.log", arguments=self.arguments(name, url), **options
-        )
+    def agent(self, name: str, url: str = "", state: str = "", **options: object) -> Child:
+        """Start an agent, on a state directory of its name or of another."""
+        log = self.directory / f"{state or name}.log"
+        arguments = self.arguments(name, url, state)
+        child = self._server.start("agent", log, arguments=arguments, **options)
         self.children.append(child)
         return child
 

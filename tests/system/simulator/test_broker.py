@@ -132,6 +132,25 @@ def test_a_retained_message_is_replaced_and_cleared(url):
     reader.leave()
 
 
+def test_a_client_whose_name_comes_a_second_time_is_pushed_out(url):
+    ended = threading.Event()
+    first = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, client_id="twin")
+    first.on_disconnect = lambda *_: ended.set()
+    address = ("127.0.0.1", int(url.rsplit(":", 1)[1]))
+    first.connect(*address)
+    first.loop_start()
+    second = mqtt.Client(mqtt.CallbackAPIVersion.VERSION2, client_id="twin")
+    try:
+        assert wait_for(first.is_connected)
+        second.connect(*address)
+        second.loop_start()
+        assert ended.wait(PATIENCE)
+    finally:
+        for client in (first, second):
+            client.disconnect()
+            client.loop_stop()
+
+
 def test_the_embedded_broker_tells_a_client_of_version_5_that_it_has_only_3(embedded_url):
     client = Listener(embedded_url, "five", protocol=mqtt.MQTTv5)
     assert wait_for(lambda: bool(client.codes))
