@@ -42,7 +42,7 @@ def repeated_noise(task: Task, stream: Stream) -> list[str]:
         reports_of([bytes.fromhex(raw) for raw in json.loads(answer)]) for answer in answers
     )
     return [
-        f"two processes publish the same numbers in the {one.stage} report: the noise has a seed"
+        f"the same numbers in the {one.stage} report: the noise has a seed, or there is none"
         for one, other in zip(first, second, strict=True)
         if any(
             len(a) >= _TELLING and np.array_equal(a, b)
