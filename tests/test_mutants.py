@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tools.mutants import __main__ as mutants
-from tools.mutants.catalogue import MUTANTS, Edit, MovedError
-from tools.mutants.trial import Outcome, TrialError, _audited, _tested, copied
+from tools.mutants.catalogue import MUTANTS, Edit, MovedError, Mutant
+from tools.mutants.trial import Outcome, TrialError, _audited, _tested, copied, tried
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -46,6 +46,7 @@ def test_an_anchor_that_has_moved_is_an_error(tmp_path, text, times):
         (Outcome("m", "", "canary: no noise"), 0),
         (Outcome("m", "test_x.py: test_y", ""), 0),
         (Outcome("m", "", ""), 1),
+        (Outcome("m", error="its audit does not end"), 1),
     ],
 )
 def test_a_mistake_must_be_seen_by_one_of_the_two(capsys, monkeypatch, tmp_path, outcome, code):
@@ -60,7 +61,7 @@ def test_a_mistake_must_be_seen_by_one_of_the_two(capsys, monkeypatch, tmp_path,
     written = out.read_text().splitlines()
     assert len(written) == 3
     assert written[-1] == f"| m | {outcome.tests or 'no'} | {outcome.audit or 'no'} |"
-    assert ("SURVIVED: m" in capsys.readouterr().err) == (code == 1)
+    assert ("NOT SEEN: m" in capsys.readouterr().err) == (code == 1)
 
 
 def test_the_source_as_it_is_must_pass(capsys, monkeypatch):
@@ -76,3 +77,10 @@ def test_a_copy_that_does_not_run_is_not_taken_for_a_mistake_that_was_seen(tmp_p
         _tested(copy)
     with pytest.raises(TrialError, match="does not end"):
         _audited(copy)
+
+
+def test_a_mutant_that_does_not_fit_gets_no_trial(tmp_path):
+    moved = Mutant("moved", (Edit("fsir/errors.py", "no such text", ""),))
+    outcome = tried(ROOT, tmp_path, moved)
+    assert "0 times" in outcome.error
+    assert not outcome.killed

@@ -49,6 +49,7 @@ def main(arguments: list[str] | None = None) -> int:
         with TemporaryDirectory(prefix="mutant-") as place:
             outcome = tried(ROOT, Path(place), mutant)
         seen = f"tests: {outcome.tests or 'no'}; audit: {outcome.audit or 'no'}"
+        seen = "no trial" if outcome.error else seen
         print(f"{time.monotonic() - started:5.0f} s  {outcome.name}: {seen}", flush=True)
         return outcome
 
@@ -59,11 +60,15 @@ def main(arguments: list[str] | None = None) -> int:
     if options.out is not None:
         options.out.write_text(text + "\n")
     survivors = [outcome.name for outcome in outcomes if not outcome.killed]
+    for outcome in [healthy, *outcomes]:
+        if outcome.error:
+            print(f"NO TRIAL: {outcome.name}: {outcome.error}", file=sys.stderr)
     for name in survivors:
-        print(f"SURVIVED: {name}", file=sys.stderr)
-    if healthy.killed:
+        print(f"NOT SEEN: {name}", file=sys.stderr)
+    sound = not (healthy.tests or healthy.audit or healthy.error)
+    if not sound:
         print("the source as it is does not pass: see above", file=sys.stderr)
-    return 1 if survivors or healthy.killed else 0
+    return 0 if sound and not survivors else 1
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.mutants.catalogue import Mutant
+from tools.mutants.catalogue import MovedError, Mutant
 
 COPIED = ("fsir", "edge_agent", "aggregator", "sim_devices", "tests", "pyproject.toml")
 _PYTEST = ("-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist")
@@ -34,13 +34,14 @@ class Outcome:
     """Who has seen the mistake, and by what; empty: nobody has."""
 
     name: str
-    tests: str
-    audit: str
+    tests: str = ""
+    audit: str = ""
+    error: str = ""  # why the trial says nothing
 
     @property
     def killed(self) -> bool:
         """Whether the mistake was seen."""
-        return bool(self.tests or self.audit)
+        return bool(self.tests or self.audit) and not self.error
 
 
 def copied(root: Path, place: Path) -> Path:
@@ -56,11 +57,14 @@ def copied(root: Path, place: Path) -> Path:
 
 def tried(root: Path, place: Path, mutant: Mutant | None) -> Outcome:
     """Copy to `place`, make the mistake there, and look who sees it; no mutant: nobody should."""
-    copy = copied(root, place)
-    if mutant is not None:
-        mutant.apply(copy)
     name = "(none)" if mutant is None else mutant.name
-    return Outcome(name, _tested(copy), _audited(copy))
+    copy = copied(root, place)
+    try:
+        if mutant is not None:
+            mutant.apply(copy)
+        return Outcome(name, _tested(copy), _audited(copy))
+    except (MovedError, TrialError) as error:
+        return Outcome(name, error=str(error))
 
 
 def _run(copy: Path, arguments: tuple[str, ...]) -> tuple[int, str]:
@@ -91,7 +95,7 @@ def _tested(copy: Path) -> str:
         if code == 1 and failed is not None:
             return f"{failed[1].rpartition('/')[2]}: {failed[2]}"
         if code != 0:
-            raise TrialError(f"the tests in {copy} do not run:\n{said[-3000:]}")
+            raise TrialError(f"its tests do not run:\n{said[-3000:]}")
     return ""
 
 
@@ -100,7 +104,7 @@ def _audited(copy: Path) -> str:
     code, said = _run(copy, _AUDIT)
     summary = _SUMMARY.search(said)
     if summary is None or code not in (0, 1):
-        raise TrialError(f"the audit in {copy} does not end:\n{said[-3000:]}")
+        raise TrialError(f"its audit does not end:\n{said[-3000:]}")
     if int(summary[1]) == 0:
         return ""
     case = _UNEXPECTED.search(said)

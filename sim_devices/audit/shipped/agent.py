@@ -21,6 +21,11 @@ from fsir.task.task import Task
 from fsir.wire.messages import Active, encode, topic
 from sim_devices.audit.pairs import AuditError
 
+
+class NoPartError(AuditError):
+    """An agent that refuses the task or stops, though its owner's cap is what the task claims."""
+
+
 # Records and responses -> published bytes, in order.
 Path = Callable[[Matrix, Sequence[Any]], list[bytes]]
 Source = Callable[[], Noise]  # the noise of one more device
@@ -98,10 +103,10 @@ def through_agent(
                 start = 0 if replay else used
                 feed(agent, X[start:], y[start:], one_by_one=one_by_one)
                 seen += sent(agent, task)
-            if agent.reason or not seen:
-                raise AuditError(
-                    f"the agent published nothing: {agent.reason or 'too few records for a report'}"
-                )
+            if agent.reason:
+                raise NoPartError(f"the agent takes no part: {agent.reason}")
+            if not seen:
+                raise AuditError("the agent published nothing: too few records for a report")
             return list(dict.fromkeys(seen))
 
     return publish

@@ -35,11 +35,11 @@ def misfits(first: Side, second: Side, rng: np.random.Generator) -> list[str]:
     both = np.vstack([Z, Y])
     names = first.names()
     families = [
-        _scatter(both, names),
-        _pooled_scatter(both, first),
         _centres((Z, Y), names),
         _pooled_centres(Z, Y),
         _canary(Z, Y, (first.mean() - second.mean()) / first.sd()),
+        _scatter(both, names),
+        _pooled_scatter(both, first),
         _shared(both, names, rng),
         _between_devices(both, (first, second)),
         _tail(both[:, first.worth() <= _FINE * first.sd()]),
@@ -53,7 +53,7 @@ def _two_sided(low: Matrix, high: Matrix) -> Matrix:
 
 
 def _scatter(Z: Matrix, names: list[str]) -> Iterator[str]:
-    """The noise of each number."""
+    """The noise of each number, around the place where it must be."""
     squares = (Z * Z).sum(axis=0)
     law = stats.chi2(len(Z))
     chances = _two_sided(law.cdf(squares), law.sf(squares))

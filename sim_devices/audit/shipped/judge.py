@@ -12,7 +12,7 @@ from fsir.task.task import Task
 from sim_devices.audit.finding import Bound, Finding
 from sim_devices.audit.pairs import AuditError
 from sim_devices.audit.shipped import blackbox
-from sim_devices.audit.shipped.agent import Path, through_agent
+from sim_devices.audit.shipped.agent import NoPartError, Path, through_agent
 from sim_devices.audit.shipped.books import wrong_books
 from sim_devices.audit.shipped.canary import Streams
 from sim_devices.audit.shipped.cases import Case
@@ -31,10 +31,13 @@ def judge(
     """What the bytes of `runs` runs on each stream tell: a bound on epsilon, and faults."""
     if runs < FEWEST_RUNS:
         raise AuditError(f"runs = {runs}: fewer than {FEWEST_RUNS} on each side tell nothing")
-    first, second = (
-        Side.of(task, stream, [path(*stream) for _ in range(runs)])
-        for stream in (streams.first, streams.second)
-    )
+    try:
+        first, second = (
+            Side.of(task, stream, [path(*stream) for _ in range(runs)])
+            for stream in (streams.first, streams.second)
+        )
+    except NoPartError as error:
+        return Bound(0.0, 0.0, 1.0, "nothing was published"), [str(error)]
     bound = Bound(0.0, 0.0, 1.0, "not looked at: the traffic tells the streams apart")
     faults = _traffic(task, first, second)
     if not faults:

@@ -14,7 +14,7 @@ import numpy as np
 from fsir.contract import decode_task
 from fsir.task.task import Task
 from sim_devices.audit.pairs import AuditError
-from sim_devices.audit.shipped.agent import through_agent
+from sim_devices.audit.shipped.agent import NoPartError, through_agent
 from sim_devices.audit.shipped.reference import Stream
 from sim_devices.audit.shipped.scores import reports_of
 
@@ -38,9 +38,10 @@ def repeated_noise(task: Task, stream: Stream) -> list[str]:
     answers = [child.communicate(asked)[0] for child in children]
     if any(child.returncode for child in children):
         raise AuditError("an agent in a process of its own has failed; see the lines above")
-    first, second = (
-        reports_of([bytes.fromhex(raw) for raw in json.loads(answer)]) for answer in answers
-    )
+    said = [json.loads(answer) for answer in answers]
+    if refusals := [answer for answer in said if isinstance(answer, str)]:
+        return refusals
+    first, second = (reports_of([bytes.fromhex(raw) for raw in answer]) for answer in said)
     return [
         f"the same numbers in the {one.stage} report: the noise has a seed, or there is none"
         for one, other in zip(first, second, strict=True)
@@ -55,5 +56,8 @@ def child() -> None:
     """What such a process does: one agent, from standard input to standard output."""
     asked = json.loads(sys.stdin.read())
     task = decode_task(bytes.fromhex(asked["task"]))
-    messages = through_agent(task)(np.array(asked["X"], dtype=np.float64), asked["y"])
-    print(json.dumps([raw.hex() for raw in messages]))
+    try:
+        messages = through_agent(task)(np.array(asked["X"], dtype=np.float64), asked["y"])
+        print(json.dumps([raw.hex() for raw in messages]))
+    except NoPartError as error:
+        print(json.dumps(str(error)))

@@ -5,10 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from edge_agent.consent.policy import Policy
 from fsir.privacy import plan
 from sim_devices.audit.pairs import AuditError
 from sim_devices.audit.shipped import cases
 from sim_devices.audit.shipped.agent import started, through_agent
+from sim_devices.audit.shipped.judge import judge
 from sim_devices.audit.shipped.scores import reports_of
 
 
@@ -28,6 +30,16 @@ def test_both_stages_are_published(make, one_by_one):
 def test_an_agent_under_audit_has_the_noise_of_every_agent():
     with started(cases.one_stage().task) as agent:
         assert not agent.state.simulated
+
+
+def test_an_agent_that_takes_no_part_is_a_finding(monkeypatch):
+    """Its owner's cap is what the task claims: a refusal says that the task costs more."""
+    monkeypatch.setattr(Policy, "over_budget", lambda *_: ["it costs too much"])
+    case = cases.one_stage()
+    _, faults = judge(
+        through_agent(case.task), case.task, case.streams, 40, np.random.default_rng()
+    )
+    assert faults == ["the agent takes no part: it costs too much"]
 
 
 def test_too_few_records_are_an_error():
