@@ -9,7 +9,8 @@ from typing import Any
 
 from scipy.stats import beta
 
-# Of a false alarm, in each question; a hundred of them have one in a million together.
+# Of a false alarm: of a bound, of all tests of fit together, of all votes together. A whole suite
+# has fewer than a hundred of these, and so less than one in a million.
 RISK = 1e-8
 CONFIDENCE = 1.0 - RISK
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from fsir.privacy.noise import SystemNoise
-from sim_devices.audit.shipped import cases
+from fsir.wire.messages import Report
+from sim_devices.audit.shipped import cases, fit
 from sim_devices.audit.shipped.agent import through_agent
 from sim_devices.audit.shipped.judge import judge
-from sim_devices.audit.shipped.scores import scores
+from sim_devices.audit.shipped.reference import expected
+from sim_devices.audit.shipped.scores import Side, scores
 
 
 class Repeated(SystemNoise):
@@ -108,6 +111,34 @@ def test_scores_are_standard_normal_at_any_step(ratio):
     assert np.abs(Z.mean(axis=0)).max() < 7.0 / count**0.5
     assert np.abs((Z**2).mean(axis=0) - 1.0).max() < 7.0 * (2.0 / count) ** 0.5
     assert np.abs((Z**4).mean(axis=0) - 3.0).max() < 7.0 * (96.0 / count) ** 0.5
+
+
+@pytest.mark.long
+def test_the_level_is_what_it_says(monkeypatch):
+    """At a level of a fifth instead of 1e-8, no more than a fifth of right reports are alarms."""
+    monkeypatch.setattr(fit, "_LEVEL", 0.2 / fit._FAMILIES)
+    case = cases.empty_slice()
+    streams = (case.streams.first, case.streams.second)
+    laws = [expected(case.task, "final", stream) for stream in streams]
+    rng = np.random.default_rng()
+    tries = 300
+    alarms = 0
+    for _ in range(tries):
+        sides = [
+            Side(stream, {"final": law}, [[drawn(law, rng)] for _ in range(40)])
+            for stream, law in zip(streams, laws, strict=True)
+        ]
+        alarms += bool(fit.misfits(*sides, rng))
+    assert stats.binom.sf(alarms - 1, tries, 0.2) > 1e-9, alarms
+
+
+def drawn(law, rng):
+    """A report by the definition of the release."""
+    values = np.floor(
+        law.mean / law.worth + law.sd / law.worth * rng.standard_normal(len(law.mean)) + 0.5
+    ).astype(np.int64)
+    blocks = tuple(values[span] for span in law.stage.spans)
+    return Report(task=b"", device="canary", stage="final", n=8, blocks=blocks)
 
 
 def test_the_tests_are_about_all_numbers():
