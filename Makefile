@@ -9,7 +9,7 @@ WORKERS ?= $(shell $(PYTHON) -c 'import os; print((os.cpu_count() or 1) + 1)')
 PYTEST := $(BIN)/python -m pytest
 PARALLEL := -n $(WORKERS) --dist worksteal
 
-.PHONY: help setup demo check test test-all lint bench clean
+.PHONY: help setup demo check test test-all mutants lint bench clean
 
 help:  ## list the targets
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 12
@@ -31,8 +31,12 @@ check: lint  ## lint and the tests that start no other process: two minutes in a
 test: $(READY)  ## the tests that take minutes in all
 	$(PYTEST) $(PARALLEL) -m 'not slow'
 
-test-all: $(READY)  ## every test, the nightly run
+test-all: $(READY)  ## every test and every mutant, the nightly run
 	$(PYTEST)
+	$(BIN)/python -m tools.mutants
+
+mutants: $(READY)  ## mistakes on purpose: the tests of fsir or the audit must see each of them
+	$(BIN)/python -m tools.mutants
 
 lint: $(READY)  ## ruff, mypy --strict, import contracts, and how the lines look
 	$(BIN)/ruff check .

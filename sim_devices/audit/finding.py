@@ -9,7 +9,10 @@ from typing import Any
 
 from scipy.stats import beta
 
-CONFIDENCE = 0.999
+# Of a false alarm: of a bound, of all tests of fit together, of all votes together. A whole suite
+# has fewer than a hundred of these, and so less than one in a million.
+RISK = 1e-8
+CONFIDENCE = 1.0 - RISK
 
 
 def at_least(hits: int, trials: int, confidence: float = CONFIDENCE) -> float:
@@ -48,16 +51,21 @@ class Finding:
     delta: float
     bound: Bound
     note: str = ""
+    faults: tuple[str, ...] = ()  # in what an agent has published, or in its books
+    proven: bool = True
 
     @property
     def violated(self) -> bool:
-        """Whether the claim is refuted."""
-        return self.bound.epsilon > self.epsilon
+        """Whether the claim is refuted, or the agent is not the one that the proof is about."""
+        return self.bound.epsilon > self.epsilon or bool(self.faults)
 
     @property
     def verdict(self) -> str:
-        """`violated`, or `consistent`: nothing was found, which is not a proof."""
-        return "violated" if self.violated else "consistent"
+        """`violated`; `not proven`: nothing was found, and there is no proof;
+        `consistent`: there is a proof, and nothing was found against it."""
+        if self.violated:
+            return "violated"
+        return "consistent" if self.proven else "not proven"
 
     def table(self) -> dict[str, Any]:
         """For programs. JSON has no infinity: the largest float stands for it."""
@@ -73,16 +81,18 @@ class Finding:
             "confidence": self.bound.confidence,
             "method": self.bound.method,
             "note": self.note,
+            "faults": list(self.faults),
         }
 
     def line(self) -> str:
         """For people."""
         epsilon = "infinite" if math.isinf(self.bound.epsilon) else f"{self.bound.epsilon:.4g}"
-        sure = f"{100 * self.bound.confidence:g}% confidence"
+        sure = f"{100 * self.bound.confidence:.10g}% confidence"
         how = "exact" if self.bound.confidence == 1.0 else sure
         claim = f"epsilon {self.epsilon:g} at delta {self.delta:.3g}"
         note = f". {self.note}" if self.note else ""
+        faults = "".join(f"\n    {fault}" for fault in self.faults)
         return (
             f"{self.verdict.upper()}: {self.mechanism} on {self.pair} claims {claim}; "
-            f"it is at least {epsilon} ({how}, {self.bound.method}){note}"
+            f"it is at least {epsilon} ({how}, {self.bound.method}){note}{faults}"
         )

@@ -2,20 +2,18 @@
 the shipped mechanisms, and the mistakes that must be found.
 
 The shipped ones are asked, not rewritten: a tap in the place of the noise writes down every value
-that the release would perturb, and with how much noise.
+that the release would perturb, and with how much noise. Whether an agent publishes that law is
+another question: `shipped` answers it, from bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
 from fsir.arrays import Integers, Matrix
-from fsir.contract import task_from_table
 from fsir.estimate.votes import ccmd_votes as paper_votes
 from fsir.privacy import accounting, plan
 from fsir.privacy import paper as published
@@ -24,59 +22,8 @@ from fsir.privacy.noise import Noise
 from fsir.privacy.release import release
 from fsir.task.task import Task
 from sim_devices.audit.bounds.laws import Certain, Gaussian, Law
-from sim_devices.audit.pairs import AuditError, Pair, Records
-
-
-@dataclass(frozen=True, kw_only=True)
-class Claim:
-    """What is claimed, and the public numbers that everything is derived from."""
-
-    epsilon: float
-    delta: float
-    n: int
-    p: int
-    slices: int
-    truncate: float
-    norm: float
-    dimension: int | None = None
-    threshold: float = 0.0
-
-    @classmethod
-    def about(cls, pair: Pair, epsilon: float, delta: float) -> Claim:
-        """The claim (epsilon, delta) for a mechanism that works
-        with the public numbers of this pair."""
-        return cls(
-            epsilon=epsilon,
-            delta=delta,
-            n=pair.n,
-            p=pair.p,
-            slices=pair.slices,
-            truncate=pair.truncate,
-            norm=pair.norm,
-            dimension=pair.dimension,
-            threshold=pair.threshold,
-        )
-
-    def task(self, mechanism: str, **screening: Any) -> Task:
-        """The task that makes this claim."""
-        return _task(self, mechanism, tuple(sorted(screening.items())))
-
-
-@lru_cache(maxsize=64)
-def _task(claim: Claim, mechanism: str, screening: tuple[tuple[str, Any], ...]) -> Task:
-    """Built once: a search asks for the same task thousands of times."""
-    table: dict[str, Any] = {
-        "name": "audit",
-        "features": {"names": [f"x{j}" for j in range(claim.p)]},
-        "response": {"classes": [str(h) for h in range(claim.slices)]},
-        "clip": {"truncate": claim.truncate, "norm": claim.norm},
-        "privacy": {"epsilon": claim.epsilon, "delta": claim.delta, "mechanism": mechanism},
-        "report": {"records": claim.n},
-    }
-    if screening:
-        table["screening"] = dict(screening)
-    return task_from_table(table)
-
+from sim_devices.audit.claim import Claim
+from sim_devices.audit.pairs import AuditError, Records
 
 Mechanism = Callable[[Records, Claim], Law]
 
@@ -120,6 +67,23 @@ def law_of_stages(task: Task, stages: list[plan.Stage], records: Records) -> Gau
     return tap.law()
 
 
+def law_of_fresh(task: Task, stages: list[plan.Stage], records: Records) -> Gaussian:
+    """The law of two reports of a device, each about half of the records."""
+    half = len(records.X) // 2
+    tap = Tap()
+    for stage, part in zip(stages, (slice(half), slice(half, 2 * half)), strict=True):
+        release(learned(task, stage, Records(records.X[part], records.slices[part])), tap)
+    return tap.law()
+
+
+def exact_sums(task: Task, records: Records) -> Certain:
+    """What `none` publishes."""
+    tap = Tap()
+    for stage in plan.all_stages(task):
+        release(learned(task, stage, records), tap)
+    return Certain(np.concatenate(tap.values).tobytes())
+
+
 def whole_release(mechanism: str) -> Mechanism:
     """Slice sums, counts and second moment as shipped."""
 
@@ -132,10 +96,12 @@ def whole_release(mechanism: str) -> Mechanism:
 
 def no_noise(records: Records, claim: Claim) -> Law:
     """The exact sums, as `none` publishes them."""
-    task = claim.task("none")
-    tap = Tap()
-    release(learned(task, plan.first_stage(task), records), tap)
-    return Certain(np.concatenate(tap.values).tobytes())
+    return exact_sums(claim.task("none"), records)
+
+
+def two_stage_task(claim: Claim, records: str) -> Task:
+    """The task that makes this claim in two reports with the same clip."""
+    return claim.task("gaussian", records=records, final_norm=claim.norm, limit=claim.p, keep=1)
 
 
 def two_stages(share: bool) -> Mechanism:
@@ -143,13 +109,7 @@ def two_stages(share: bool) -> Mechanism:
     without sharing, each spends the whole budget."""
 
     def law(records: Records, claim: Claim) -> Law:
-        task = claim.task(
-            "gaussian",
-            records="same" if share else "fresh",
-            final_norm=claim.norm,
-            limit=claim.p,
-            keep=1,
-        )
+        task = two_stage_task(claim, "same" if share else "fresh")
         stages = [plan.first_stage(task), plan.final_stage(task, tuple(range(claim.p)))]
         return law_of_stages(task, stages, records)
 
@@ -218,6 +178,12 @@ def centred(records: Records, claim: Claim) -> Law:
     return tap.law()
 
 
+# What an agent runs by itself, and with a proof.
+PROVEN: dict[str, Callable[[Claim], Task]] = {
+    "gaussian": lambda claim: claim.task("gaussian"),
+    "two-stage": lambda claim: two_stage_task(claim, "same"),
+    "iid": lambda claim: claim.task("iid"),
+}
 MECHANISMS: dict[str, Mechanism] = {
     "gaussian": whole_release("gaussian"),
     "iid": whole_release("iid"),

@@ -14,8 +14,16 @@ from fsir.task.slicing import UNKNOWN
 from fsir.task.task import Task
 from sim_devices.audit.bounds.laws import Law
 from sim_devices.audit.bounds.search import Setting
-from sim_devices.audit.mechanisms import MECHANISMS, Claim, law_of_stages
+from sim_devices.audit.claim import Claim
+from sim_devices.audit.mechanisms import (
+    MECHANISMS,
+    exact_sums,
+    law_of_fresh,
+    law_of_stages,
+)
 from sim_devices.audit.pairs import AuditError, Records
+from sim_devices.audit.shipped.canary import Streams, labels_of, length
+from sim_devices.audit.shipped.reference import Stream
 from sim_devices.datasets import models
 
 
@@ -48,9 +56,13 @@ def law_of_claim(
 
 
 def law_of_task(task: Task, n: int) -> Callable[[Records], Law]:
-    """The law of everything that a device publishes for a task, on standardised records."""
+    """The law of everything that a device publishes for a task, on standardised records.
+
+    With fresh records the first half of them is for the first report.
+    """
+    plain = _without_standardising(task)
     if task.privacy.mechanism == "none":
-        raise AuditError("mechanism 'none' publishes the exact sums: there is no claim to audit")
+        return lambda data: exact_sums(plain, data)
     if task.privacy.mechanism == "vgm":
         claim = Claim(
             epsilon=task.privacy.epsilon / 2.0,
@@ -62,10 +74,9 @@ def law_of_task(task: Task, n: int) -> Callable[[Records], Law]:
             norm=task.clip.norm,
         )
         return lambda data: MECHANISMS["vgm"](data, claim)
-    stages = [plan.first_stage(task)]
-    if task.screening is not None:
-        stages.append(plan.final_stage(task, tuple(range(task.screening.limit))))
-    plain = _without_standardising(task)
+    stages = list(plan.all_stages(task))
+    if task.asks_for_fresh_records:
+        return lambda data: law_of_fresh(plain, stages, data)
     return lambda data: law_of_stages(plain, stages, data)
 
 
@@ -81,6 +92,17 @@ def _without_standardising(task: Task) -> Task:
     return task_from_table(table)
 
 
+def streams_of(task: Task, first: Records, second: Records) -> Streams:
+    """Two standardised data sets as the sensors of a device would deliver them."""
+    return Streams(_stream(task, first), _stream(task, second))
+
+
+def _stream(task: Task, records: Records) -> Stream:
+    labels = labels_of(task)
+    X = np.array(task.features.centre) + records.X * np.array(task.features.scale)
+    return X, [labels[h] for h in records.slices]
+
+
 def read_csv(task: Task, path: Path) -> Records:
     """Records of a CSV file with a column for each feature of the task and one for its response."""
     where = f"data file {str(path)!r}"
@@ -91,7 +113,7 @@ def read_csv(task: Task, path: Path) -> Records:
         raise AuditError(f"{where}: {error}; every feature must be a number") from None
     slices = np.array([task.slicing.slice_of(row[task.response.name]) for row in rows], np.int64)
     good = np.isfinite(X).all(axis=1) & (slices != UNKNOWN)
-    n = min(int(good.sum()), plan.report_size(task))
+    n = min(int(good.sum()), length(task))
     if n < max(2, task.privacy.unit_records):
         raise AuditError(f"{where}: only {n} records that the task accepts; give more")
     standard = (X[good][:n] - np.array(task.features.centre)) / np.array(task.features.scale)

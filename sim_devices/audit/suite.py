@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from fsir.task.task import Task
-from sim_devices.audit.bounds.check import check
+from sim_devices.audit.bounds.check import SAMPLES, check
 from sim_devices.audit.bounds.search import SEARCH_SAMPLES, search
-from sim_devices.audit.finding import Finding
-from sim_devices.audit.mechanisms import Claim
-from sim_devices.audit.pairs import PAIRS, AuditError, pair
-from sim_devices.audit.shipped import blackbox
-from sim_devices.audit.shipped.agent import BROKEN, source_of, through_agent
-from sim_devices.audit.subject import law_of_claim, ordinary
+from sim_devices.audit.claim import Claim
+from sim_devices.audit.finding import Finding, best
+from sim_devices.audit.mechanisms import PROVEN
+from sim_devices.audit.pairs import PAIRS, AuditError, Pair, Records, pair
+from sim_devices.audit.shipped import cases
+from sim_devices.audit.shipped.agent import through_agent
+from sim_devices.audit.shipped.broken import BROKEN
+from sim_devices.audit.shipped.canary import orthogonal
+from sim_devices.audit.shipped.cases import LOOSE, Case, all_cases, small_task
+from sim_devices.audit.shipped.judge import finding, judge, of_case, of_processes
+from sim_devices.audit.subject import law_of_claim, ordinary, streams_of
 
-PRIVATE = ("gaussian", "two-stage", "iid")
+PRIVATE = tuple(PROVEN)
 MUST_FAIL = {
     "vgm": ("A", "B", "C", "Z"),
     "none": ("Z",),
@@ -25,10 +33,9 @@ MUST_FAIL = {
     "renoised": ("worst",),
     "unweighted": ("worst",),
 }
-# A claim (epsilon, delta) at which a black box sees a fault of a factor of sqrt(2) in a few hundred
-# runs.
-LOOSE = (4.0, 0.05)
-_TWO_STAGES = {"final_norm": 1.5, "limit": 4, "keep": 1, "share": 0.4}
+PAIR_RUNS = 60  # of the agent on each side of a pair: they look at the noise, not at the canary
+CASE_RUNS = 400
+QUICK_RUNS = 100
 
 
 @dataclass(frozen=True)
@@ -42,7 +49,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Expected:
-    """A finding and whether it is the one that was expected."""
+    """A finding, and whether the claim had to be refuted."""
 
     finding: Finding
     violated: bool
@@ -53,23 +60,57 @@ class Expected:
         return self.finding.violated == self.violated
 
 
+def new_seed() -> int:
+    """For data and draws of the audit itself; the noise of an agent never has a seed."""
+    return secrets.randbelow(2**32)
+
+
 def everything(
-    epsilon: float, delta: float, size: Size, runs: int, seed: int | None
+    epsilon: float, delta: float, size: Size, runs: int, seed: int
 ) -> Iterator[Expected]:
     """All pairs, searches and black boxes."""
-    first = seed or 0
     pairs = {name: pair(name, size.n, size.p, size.truncate) for name in PAIRS}
     for mechanism in PRIVATE:
         for question in pairs.values():
-            yield Expected(check(mechanism, question, epsilon, delta), False)
-        yield Expected(searched(mechanism, epsilon, delta, size, first), False)
+            yield Expected(asked(mechanism, question, epsilon, delta, seed), False)
+        yield Expected(searched(mechanism, epsilon, delta, size, seed), False)
     for mechanism, names in MUST_FAIL.items():
         for name in names:
-            yield Expected(check(mechanism, pairs[name], epsilon, delta, seed=first), True)
-    yield Expected(searched("vgm", epsilon, delta, size, first), True)
-    yield Expected(agent(None, *LOOSE, runs, seed), False)
-    for broken in BROKEN:
-        yield Expected(agent(broken, *LOOSE, runs, seed), True)
+            yield Expected(check(mechanism, pairs[name], epsilon, delta, seed=seed), True)
+    yield Expected(searched("vgm", epsilon, delta, size, seed), True)
+    yield from shipped(min(runs, CASE_RUNS), seed)
+    for name in BROKEN:
+        yield Expected(broken(name, *LOOSE, runs, seed), True)
+
+
+def quick(seed: int) -> Iterator[Expected]:
+    """The shipped agent on every case, and one without noise to show that it would be found."""
+    yield from shipped(QUICK_RUNS, seed)
+    yield Expected(broken("no-noise", *LOOSE, QUICK_RUNS, seed), True)
+
+
+def shipped(runs: int, seed: int) -> Iterator[Expected]:
+    """The shipped agent on every case, from bytes alone."""
+    rng = np.random.default_rng(seed)
+    for case in all_cases():
+        yield Expected(of_case(case, runs, rng), False)
+    yield Expected(of_processes(cases.two_stages(one_by_one=False)), False)
+
+
+def asked(
+    mechanism: str,
+    question: Pair,
+    epsilon: float,
+    delta: float,
+    seed: int,
+    samples: int = SAMPLES,
+) -> Finding:
+    """The law of a mechanism on a pair; and if agents run it, whether they publish this law."""
+    answer = check(mechanism, question, epsilon, delta, samples, seed)
+    if mechanism not in PROVEN:
+        return answer
+    task = PROVEN[mechanism](Claim.about(question, epsilon, delta))
+    return from_bytes(answer, task, question.first, question.second, seed)
 
 
 def searched(
@@ -83,41 +124,70 @@ def searched(
     """The worst neighbour of ordinary data."""
     records, setting = ordinary(size.n, size.p, seed, size.truncate)
     law = law_of_claim(mechanism, records, setting, epsilon, delta)
-    bound, _ = search(law, records, setting, epsilon, delta, samples, seed)
-    return Finding(
+    bound, worst = search(law, records, setting, epsilon, delta, samples, seed)
+    answer = Finding(
         mechanism=mechanism,
         pair="search",
         epsilon=epsilon,
         delta=delta,
         bound=bound,
         note=f"model III, seed {seed}",
+        proven=mechanism in PROVEN,
     )
-
-
-def agent(broken: str | None, epsilon: float, delta: float, runs: int, seed: int | None) -> Finding:
-    """The shipped program as a black box, whole or with one thing broken."""
-    if broken is not None and broken not in BROKEN:
-        raise AuditError(f"broken {broken!r}: choose one of {', '.join(BROKEN)}")
-    if runs < 100:
-        raise AuditError(f"runs = {runs}: fewer than 100 on each side tell nothing")
-    task = agent_task(broken, epsilon, delta)
-    source = source_of(seed)
-    path = through_agent(task, source) if broken is None else BROKEN[broken](task, source)
-    return Finding(
-        mechanism="agent" if broken is None else f"agent ({broken})",
-        pair="canary",
+    if mechanism not in PROVEN:
+        return answer
+    claim = Claim(
         epsilon=epsilon,
         delta=delta,
-        bound=blackbox.audit(path, task, runs),
+        n=size.n,
+        p=size.p,
+        slices=setting.slices,
+        truncate=setting.truncate,
+        norm=setting.norm,
     )
+    return from_bytes(answer, PROVEN[mechanism](claim), records, worst, seed)
 
 
-def agent_task(broken: str | None, epsilon: float, delta: float) -> Task:
-    """A small task, so that an agent runs in milliseconds;
-    with two stages where the fault needs them."""
-    claim = Claim(epsilon=epsilon, delta=delta, n=8, p=4, slices=2, truncate=1.0, norm=2.0)
-    if broken == "reused-noise":
-        return claim.task("gaussian", records="same", **_TWO_STAGES)
-    if broken == "unweighted":
-        return claim.task("gaussian", records="fresh", **{**_TWO_STAGES, "final_norm": 2.0})
-    return claim.task("gaussian")
+def from_bytes(answer: Finding, task: Task, first: Records, second: Records, seed: int) -> Finding:
+    """The answer about a law, with what real agents publish about the same data."""
+    streams = streams_of(task, first, second)
+    rng = np.random.default_rng(seed)
+    bound, faults = judge(through_agent(task), task, streams, PAIR_RUNS, rng)
+    sharper = best(answer.bound, bound)
+    note = f"{answer.note}; {2 * PAIR_RUNS} agents publish this law"
+    if faults:
+        note = f"{answer.note}; agents publish another law"
+    return replace(answer, bound=sharper, faults=tuple(faults), note=note)
+
+
+def agent(epsilon: float, delta: float, runs: int, seed: int) -> Finding:
+    """The shipped program on the canary of theorem 1, at any budget."""
+    task = small_task(budget=(epsilon, delta))
+    case = Case(name="canary", task=task, streams=orthogonal(task))
+    return of_case(case, runs, np.random.default_rng(seed))
+
+
+def broken(name: str, epsilon: float, delta: float, runs: int, seed: int) -> Finding:
+    """The shipped program as a black box, with one thing broken."""
+    if name not in BROKEN:
+        raise AuditError(f"broken {name!r}: choose one of {', '.join(BROKEN)}")
+    task = broken_task(name, epsilon, delta)
+    rng = np.random.default_rng(seed)
+    bound, faults = judge(BROKEN[name](task), task, orthogonal(task), runs, rng)
+    return finding(f"agent ({name})", "canary", task, bound, faults)
+
+
+def broken_task(name: str, epsilon: float, delta: float) -> Task:
+    """With two stages where the fault needs them."""
+    two = {"final_norm": 1.5, "limit": 4, "keep": 1, "share": 0.4}
+    screening = {
+        "reused-noise": two,
+        "unweighted": {**two, "final_norm": 2.0, "records": "fresh"},
+        "raw-votes": cases.VOTES,
+    }.get(name)
+    budget = (epsilon, delta)
+    return (
+        small_task(budget=budget)
+        if screening is None
+        else small_task(budget=budget, screening=screening)
+    )

@@ -18,7 +18,8 @@ from fsir.privacy.quantiser import Quantiser
 from fsir.privacy.release import Release
 from fsir.task.task import Task
 from fsir.wire.messages import Report
-from sim_devices.audit.shipped.canary import reports_of, stage_named
+from sim_devices.audit.shipped.reference import stage_named
+from sim_devices.audit.shipped.scores import reports_of
 
 
 def along_direction(X: Matrix, signs: Matrix, direction: Matrix, guess: Matrix) -> Matrix:

@@ -33,9 +33,13 @@ def bound(first: Law, second: Law, epsilon: float, delta: float) -> Bound:
 
 
 def distance(first: Gaussian, second: Gaussian) -> float:
-    """`mu`: how far the means are apart, in standard deviations of the common noise."""
-    away = (first.mean - second.mean) / np.sqrt(first.variances)[:, None]
-    return float(np.linalg.norm(away))
+    """`mu`: how far the means are apart, in standard deviations of the common noise;
+    infinite if they differ where there is none."""
+    away = first.mean - second.mean
+    noisy = first.variances > 0.0
+    if np.any(away[~noisy]):
+        return math.inf
+    return float(np.linalg.norm(away[noisy] / np.sqrt(first.variances[noisy])[:, None]))
 
 
 def _of_certain(first: Law, second: Law) -> Bound:
@@ -46,6 +50,8 @@ def _of_certain(first: Law, second: Law) -> Bound:
 
 
 def _of_shift(mu: float, epsilon: float, delta: float) -> Bound:
+    if math.isinf(mu):
+        return Bound(math.inf, 1.0, 1.0, "exact: the data sets differ where there is no noise")
     method = f"exact curve of a Gaussian shifted by {mu:.6g} sd"
     return Bound(accounting.epsilon_of(mu, delta), accounting.delta_of(mu, epsilon), 1.0, method)
 

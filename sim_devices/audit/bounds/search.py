@@ -68,9 +68,12 @@ def search(
     epsilon: float,
     delta: float,
     samples: int = SEARCH_SAMPLES,
-    seed: int = 0,
+    seed: int | None = None,
 ) -> tuple[Bound, Records]:
-    """The sharpest bound over the neighbours tried, and the neighbour that gave it."""
+    """The sharpest bound over the neighbours tried, and the neighbour that gave it.
+
+    A seed is for repeating an answer; without it the draws are new.
+    """
     rng = np.random.default_rng(seed)
     here = law(records)
     tried: list[tuple[float, int, Replacement]] = []
@@ -91,11 +94,15 @@ def search(
     ]
     # A short look at each, and a long one, with fresh draws, at the best.
     looks = [
-        bound_of(here, law(other), epsilon, delta, samples // 8, seed + 1 + k)
-        for k, other in enumerate(finalists)
+        bound_of(here, law(other), epsilon, delta, samples // 8, _new_seed(rng))
+        for other in finalists
     ]
     worst = finalists[max(range(len(looks)), key=lambda k: looks[k].epsilon)]
-    return bound_of(here, law(worst), epsilon, delta, samples, seed), worst
+    return bound_of(here, law(worst), epsilon, delta, samples, _new_seed(rng)), worst
+
+
+def _new_seed(rng: np.random.Generator) -> int:
+    return int(rng.integers(2**63))
 
 
 def moved(first: Law, second: Law) -> float:

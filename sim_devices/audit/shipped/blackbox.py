@@ -19,27 +19,25 @@ import numpy as np
 from scipy.special import ndtri
 
 from fsir.arrays import Matrix
-from fsir.privacy import accounting, plan
+from fsir.privacy import accounting
 from fsir.task.task import Task
-from sim_devices.audit.finding import CONFIDENCE, Bound, at_least, at_most, best
-from sim_devices.audit.shipped.agent import Path
-from sim_devices.audit.shipped.canary import Streams, canary, predicted, vector
+from sim_devices.audit.finding import CONFIDENCE, RISK, Bound, at_least, at_most, best
+from sim_devices.audit.shipped.scores import Side
 
 TRAINING = 0.2  # share of the runs that teach the score
+_MANY = 300  # numbers, of which a few runs teach nothing
 # Three bounds of two probabilities each share the risk of being wrong.
-_RISK = (1.0 - CONFIDENCE) / 6
+_RISK = RISK / 6
 
 
-def audit(path: Path, task: Task, runs: int, streams: Streams | None = None) -> Bound:
-    """A lower bound on epsilon at the task's delta from `runs` runs on each of the two streams."""
-    streams = streams or canary(task, plan.report_size(task))
-    expected = predicted(task, path(*streams.first), streams)
-    first = np.stack([vector(task, path(*streams.first)) for _ in range(runs)])
-    second = np.stack([vector(task, path(*streams.second)) for _ in range(runs)])
-    cut = int(TRAINING * runs)
-    direction = _learn(first[:cut], second[:cut], expected)
-    taught = first[:cut] @ direction, second[:cut] @ direction
-    tested = first[cut:] @ direction, second[cut:] @ direction
+def bound(task: Task, first: Side, second: Side) -> Bound:
+    """A lower bound on epsilon at the task's delta from runs on two streams."""
+    ours = vectors(first)
+    theirs = vectors(second)
+    cut = int(TRAINING * len(ours))
+    direction = _learn(ours[:cut], theirs[:cut], predicted(first, second))
+    taught = ours[:cut] @ direction, theirs[:cut] @ direction
+    tested = ours[cut:] @ direction, theirs[cut:] @ direction
     return best(
         _curve(taught, tested, task),
         _free(taught, tested, task),
@@ -48,9 +46,26 @@ def audit(path: Path, task: Task, runs: int, streams: Streams | None = None) -> 
     )
 
 
+def vectors(side: Side) -> Matrix:
+    """All that the runs say: numbers in standard deviations of the noise that each should have,
+    and votes."""
+    numbers = side.integers() * (side.worth() / side.sd())
+    votes = side.votes()
+    return numbers if votes is None else np.hstack([numbers, votes.astype(np.float64)])
+
+
+def predicted(first: Side, second: Side) -> Matrix:
+    """By how much these should differ between the streams; nothing is predicted about votes."""
+    shift = (first.mean() - second.mean()) / first.sd()
+    votes = first.votes()
+    return shift if votes is None else np.append(shift, np.zeros(votes.shape[1]))
+
+
 def _learn(first: Matrix, second: Matrix, expected: Matrix) -> Matrix:
     """The expected direction, unless Fisher's separates clearly better
     the runs that it was not learned from."""
+    if len(expected) > _MANY:
+        return expected
     half = len(first) // 2
     shift = first[:half].mean(axis=0) - second[:half].mean(axis=0)
     spread = 0.5 * (np.cov(first[:half].T) + np.cov(second[:half].T)) + 1e-6 * np.eye(len(shift))

@@ -1,9 +1,8 @@
-"""Two streams that differ in a canary, and what the public formulas predict about their reports."""
+"""Two streams that differ in one unit of records: a canary for each thing that can go wrong."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +10,10 @@ import numpy as np
 
 from fsir.arrays import Matrix
 from fsir.privacy import plan
-from fsir.privacy.moments import Moments
-from fsir.privacy.release import release
 from fsir.task.task import Task
-from fsir.wire.decode import decode
-from fsir.wire.messages import Report
-from sim_devices.audit.mechanisms import Tap
+from sim_devices.audit.shipped.reference import Stream, stage_named, stage_names
 
-Stream = tuple[Matrix, Sequence[Any]]  # records and responses
+_FAR = 100.0  # times the truncation: as far out as no sensor is
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,74 +24,82 @@ class Streams:
     second: Stream
 
 
-def canary(task: Task, n: int) -> Streams:
-    """n records at the centre; one unit of them on the clip,
+def length(task: Task) -> int:
+    """How many records a device needs for all its reports."""
+    return plan.report_size(task) * (2 if task.asks_for_fresh_records else 1)
+
+
+def labels_of(task: Task) -> list[Any]:
+    """One response of each slice."""
+    if task.response.classes:
+        return list(task.response.classes)
+    return [*task.response.cuts, task.response.cuts[-1] + 1.0]
+
+
+def orthogonal(task: Task) -> Streams:
+    """Records at the centre; one unit of them on the clip,
     or on the clip elsewhere and in another slice.
 
     The two are orthogonal (for an even number of features) and as long as the clip allows: with the
     counts this is all that theorem 1 allows.
     """
-    p = task.p
-    unit = task.privacy.unit_records
-    centre = np.array(task.features.centre)
-    scale = np.array(task.features.scale)
-    reach = min(task.clip.truncate, task.clip.norm / math.sqrt(p))
-    labels: list[Any] = list(task.response.classes)
-    if not labels:
-        # One response of each interval.
-        labels = [*task.response.cuts, task.response.cuts[-1] + 1.0]
-    streams: list[Stream] = []
-    corners = (np.ones(p), np.where(np.arange(p) % 2, -1.0, 1.0))
-    for corner, label in zip(corners, labels[:2], strict=True):
-        X = np.tile(centre, (n, 1))
-        y = [labels[k % len(labels)] for k in range(n)]
-        X[:unit] = centre + scale * reach * corner
-        y[:unit] = [label] * unit
-        streams.append((X, y))
+    reach = min(task.clip.truncate, task.clip.norm / math.sqrt(task.p))
+    corners = (np.ones(task.p), np.where(np.arange(task.p) % 2, -1.0, 1.0))
+    n = length(task)
+    labels = labels_of(task)
+    y = [labels[k % len(labels)] for k in range(n)]
+    X = np.zeros((n, task.p))
+    streams = [
+        _with_unit(task, (X, y), reach * corner, label)
+        for corner, label in zip(corners, labels[:2], strict=True)
+    ]
     return Streams(*streams)
 
 
-def reports_of(messages: Sequence[bytes]) -> list[Report]:
-    """The reports among published messages."""
-    return [decode(raw, Report) for raw in messages]
+def first_of_slice(task: Task) -> Streams:
+    """The last slice is empty, or holds the one record that was in another slice before."""
+    labels = labels_of(task)
+    X = np.sin(np.arange(1.0, length(task) * task.p + 1)).reshape(-1, task.p) * task.clip.truncate
+    y = [labels[k % (len(labels) - 1)] for k in range(len(X))]
+    first = _with_unit(task, (X, y), X[0], labels[0])
+    return Streams(first, _with_unit(task, (X, y), X[0], labels[-1]))
 
 
-def vector(task: Task, messages: Sequence[bytes]) -> Matrix:
-    """All numbers in the reports, in standard deviations of the noise that each should have."""
-    parts: list[Matrix] = []
-    for report in reports_of(messages):
-        if report.votes is not None:
-            parts.append(report.votes.astype(np.float64).reshape(-1))
-            continue
-        blocks = stage_named(task, report.stage).blocks
-        for block, values in zip(blocks, report.blocks, strict=True):
-            parts.append(values.astype(np.float64) * (block.worth / block.sd))
-    return np.concatenate(parts)
+def beyond_the_clip(task: Task) -> Streams:
+    """Every record is far outside, along an axis (where the truncation decides) or along a
+    diagonal (where the norm does); one unit of them turns around. The last slice is empty."""
+    labels = labels_of(task)
+    far = _FAR * task.clip.truncate
+    n = length(task)
+    axis = np.eye(task.p)[0]
+    X = far * np.array([axis if k % 4 == 3 else np.ones(task.p) for k in range(n)])
+    y = [labels[k % (len(labels) - 1)] for k in range(n)]
+    first = _with_unit(task, (X, y), far * np.ones(task.p), labels[0])
+    return Streams(first, _with_unit(task, (X, y), -far * np.ones(task.p), labels[0]))
 
 
-def predicted(task: Task, messages: Sequence[bytes], streams: Streams) -> Matrix:
-    """By how much the numbers of such messages should differ
-    between the streams, in the same units."""
-    parts: list[Matrix] = []
-    for report in reports_of(messages):
-        stage = stage_named(task, report.stage)
-        if report.votes is not None:
-            parts.append(np.zeros(report.votes.size))
-            continue
-        taps = Tap(), Tap()
-        for tap, (X, y) in zip(taps, (streams.first, streams.second), strict=True):
-            moments = Moments(task, stage)
-            moments.learn_many(X[:, list(stage.features)], np.asarray(y))
-            release(moments, tap)
-        pairs = zip(taps[0].values, taps[1].values, taps[0].sds, strict=True)
-        parts += [(first - second) / sd for first, second, sd in pairs]
-    return np.concatenate(parts)
+def half_a_step(task: Task) -> Streams:
+    """Sums that stand a hair below or above half a published step: one record decides to which
+    side they would be rounded, if they were rounded before the noise."""
+    block = stage_named(task, stage_names(task)[0]).sums
+    n = length(task)
+    hair = 4.0 * block.unit
+    labels = labels_of(task)
+    share = block.worth / 2.0 / n
+    # The middle of a cell of the grid, so that quantising takes away half a step of the grid.
+    level = (math.floor(share / block.unit) + 0.5) * block.unit
+    missing = block.worth / 2.0 - (n - 1) * math.floor(share / block.unit) * block.unit
+    X = np.full((n, task.p), level)
+    y = [labels[0]] * n
+    below = _with_unit(task, (X, y), np.full(task.p, missing - hair), labels[0])
+    return Streams(below, _with_unit(task, (X, y), np.full(task.p, missing + hair), labels[0]))
 
 
-def stage_named(task: Task, name: str) -> plan.Stage:
-    """The stage of a report; the final one is about the features
-    that `shipped` makes the active set."""
-    first = plan.first_stage(task)
-    if first.name == name or task.screening is None:
-        return first
-    return plan.final_stage(task, tuple(range(task.screening.limit)))
+def _with_unit(task: Task, stream: Stream, x: Matrix, label: Any) -> Stream:
+    """The stream with its first unit of records replaced, and all in the units of the sensors."""
+    X, y = stream
+    unit = task.privacy.unit_records
+    changed = X.copy()
+    changed[:unit] = x
+    centre = np.array(task.features.centre)
+    return centre + np.array(task.features.scale) * changed, [label] * unit + list(y[unit:])

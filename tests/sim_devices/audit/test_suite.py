@@ -12,7 +12,7 @@ import pytest
 from fsir.privacy import accounting, plan
 from fsir.privacy.claims import statement
 from sim_devices.audit.bounds.check import check
-from sim_devices.audit.mechanisms import Claim
+from sim_devices.audit.claim import Claim
 from sim_devices.audit.pairs import PAIRS, AuditError, pair
 from sim_devices.audit.suite import MUST_FAIL, PRIVATE, Size, searched
 

@@ -13,7 +13,7 @@ from fsir.privacy.plan import first_stage
 from sim_devices.audit.attack import roc, targets, tracing
 from sim_devices.audit.pairs import AuditError
 from sim_devices.audit.shipped.agent import source_of, through_agent
-from sim_devices.audit.shipped.canary import reports_of
+from sim_devices.audit.shipped.scores import reports_of
 
 BUDGET = targets.Budget(1.0, 1e-6)
 

@@ -7,7 +7,9 @@ import json
 import numpy as np
 import pytest
 
+from fsir.privacy.noise import SystemNoise
 from sim_devices.audit.__main__ import main
+from sim_devices.audit.finding import CONFIDENCE
 
 TASK = """
 name = "heart"
@@ -17,6 +19,13 @@ clip = { truncate = 2.0, norm = 2.5 }
 privacy = { epsilon = 1.0, delta = 1e-5, mechanism = "MECHANISM" }
 report = { records = 40 }
 """
+FRESH = 'screening = { records = "fresh", keep = 1, limit = 2, final_norm = 2.5 }\n'
+VERDICTS = {
+    "gaussian": "consistent",
+    "iid": "consistent",
+    "vgm": "violated",
+    "none": "violated",
+}
 
 
 def asked(capsys, line: str, *more: str):
@@ -38,6 +47,11 @@ def test_an_infinite_epsilon_is_still_a_number(capsys):
     assert answer["verdict"] == "violated"
 
 
+def test_nothing_found_is_no_proof(capsys):
+    assert asked(capsys, "audit --mechanism centred --pair Z")["verdict"] == "not proven"
+
+
+@pytest.mark.long
 def test_all_pairs_of_the_default_are_consistent_and_text_says_so(capsys):
     assert main(["audit", "--mechanism", "gaussian"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -50,26 +64,78 @@ def test_a_public_dimension_can_be_given(capsys):
     assert answer["verdict"] == "violated"
 
 
-@pytest.mark.parametrize("mechanism", ["gaussian", "iid", "vgm"])
-def test_a_task_is_searched_with_its_own_data(capsys, tmp_path, mechanism):
+def written(tmp_path, task: str, records: int = 50) -> list[str]:
     rng = np.random.default_rng(1)
-    rows = "\n".join(f"{a:.4f},{b:.4f},{y:.4f}" for a, b, y in rng.standard_normal((50, 3)) * 2)
+    drawn = rng.standard_normal((records, 3)) * 2
+    rows = "\n".join(f"{a:.4f},{b:.4f},{y:.4f}" for a, b, y in drawn)
     (tmp_path / "data.csv").write_text("a,b,y\n" + rows + "\n")
-    (tmp_path / "task.toml").write_text(TASK.replace("MECHANISM", mechanism))
-    files = ["--task", str(tmp_path / "task.toml"), "--data", str(tmp_path / "data.csv")]
+    (tmp_path / "task.toml").write_text(task)
+    return ["--task", str(tmp_path / "task.toml"), "--data", str(tmp_path / "data.csv")]
+
+
+@pytest.mark.parametrize("mechanism", VERDICTS)
+def test_a_task_is_searched_with_its_own_data(capsys, tmp_path, mechanism):
+    """There is a verdict about every mechanism, also where there is no noise at all."""
+    files = written(tmp_path, TASK.replace("MECHANISM", mechanism))
     answer = asked(capsys, "audit --samples 2000", *files)
     assert answer["mechanism"] == mechanism
-    if mechanism != "vgm":
-        assert answer["verdict"] == "consistent"
+    assert answer["verdict"] == VERDICTS[mechanism]
+    assert answer["faults"] == []
     if mechanism == "gaussian":
         assert answer["epsilon_lower_bound"] > 0.9
+    if mechanism == "none":
+        assert answer["epsilon_lower_bound"] > 1e308
+
+
+def test_a_task_with_fresh_records_is_not_charged_twice(capsys, tmp_path):
+    files = written(tmp_path, TASK.replace("MECHANISM", "gaussian") + FRESH, records=90)
+    answer = asked(capsys, "audit --samples 2000", *files)
+    assert answer["verdict"] == "consistent"
+    assert 0.9 < answer["epsilon_lower_bound"] <= 1.0
+    assert "agents publish this law" in answer["note"]
+
+
+def test_data_that_make_no_report_are_judged_by_their_law_alone(capsys, tmp_path):
+    files = written(tmp_path, TASK.replace("MECHANISM", "gaussian"), records=30)
+    answer = asked(capsys, "audit --samples 2000", *files)
+    assert answer["verdict"] == "consistent"
+    assert "no agent was run" in answer["note"]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("line", ["--mechanism gaussian --pair search", "--mechanism iid --pair Z"])
+def test_noise_that_is_deleted_is_found_on_every_pair(capsys, monkeypatch, line):
+    monkeypatch.setattr(SystemNoise, "_bytes", lambda self, count: b"\xff" * count)
+    answer = asked(capsys, f"audit {line} --n 100 --samples 2000")
+    assert answer["verdict"] == "violated"
+    assert "agents publish another law" in answer["note"]
+    assert answer["faults"]
 
 
 def test_the_agent_can_be_asked(capsys):
     answer = asked(capsys, "audit --mechanism agent --runs 100 --seed 1 --delta 0.01")
     assert answer["mechanism"] == "agent"
     assert answer["verdict"] == "consistent"
-    assert answer["confidence"] == 0.999
+    assert answer["confidence"] == CONFIDENCE
+
+
+@pytest.mark.long
+def test_a_quick_audit_asks_the_agent_all_its_cases(capsys):
+    assert main(["audit", "--quick", "--json"]) == 0
+    tables = json.loads(capsys.readouterr().out)
+    pairs = [table["pair"] for table in tables]
+    assert {"two processes", "half a step", "slice 0 -> 1", "two stages, votes"} <= set(pairs)
+    assert [table["verdict"] for table in tables] == ["consistent"] * (len(tables) - 1) + [
+        "violated"
+    ]
+
+
+@pytest.mark.long
+def test_a_quick_audit_fails_if_the_agent_does(capsys, monkeypatch):
+    whole = SystemNoise._bytes
+    monkeypatch.setattr(SystemNoise, "_bytes", lambda self, count: whole(self, 16) * (count // 16))
+    assert main(["audit", "--quick"]) == 1
+    assert "UNEXPECTED: VIOLATED: agent on canary" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

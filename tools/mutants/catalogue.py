@@ -1,0 +1,194 @@
+"""The mutants: each is one mistake, as a replacement of a few characters of the source.
+
+Anchors are small, so that they survive most changes around them. One that is not found exactly once
+is an error: then the source has moved, and the mutant must follow it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+NOISE = "fsir/privacy/noise.py"
+RELEASE = "fsir/privacy/release.py"
+QUANTISER = "fsir/privacy/quantiser.py"
+SCALES = "fsir/privacy/scales.py"
+MOMENTS = "fsir/privacy/moments.py"
+KEPT = "edge_agent/learning/kept.py"
+REPORT = "edge_agent/learning/report.py"
+STATE = "edge_agent/state/state.py"
+
+
+class MovedError(Exception):
+    """An anchor that the source has not, or has more than once."""
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Some text of a file, and what takes its place."""
+
+    path: str
+    old: str
+    new: str
+
+    def apply(self, root: Path) -> None:
+        """Change the file below `root`."""
+        file = root / self.path
+        text = file.read_text() if file.is_file() else ""
+        found = text.count(self.old)
+        if found != 1:
+            raise MovedError(
+                f"{self.path} has {self.old!r} {found} times: give the mutant an anchor that is "
+                "there once"
+            )
+        file.write_text(text.replace(self.old, self.new))
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """One mistake."""
+
+    name: str
+    edits: tuple[Edit, ...]
+
+    def apply(self, root: Path) -> None:
+        """Make it below `root`."""
+        for edit in self.edits:
+            edit.apply(root)
+
+
+def _mutant(name: str, *edits: tuple[str, str, str]) -> Mutant:
+    return Mutant(name, tuple(Edit(*edit) for edit in edits))
+
+
+_URANDOM = "return os.urandom(count)"
+_SCALED = "(sd / step) * z"
+_PERTURBED = "return noise.perturb(exact[block.name].reshape(-1), sd, block.step)"
+_VOTES = "private_votes(released, Totals(stage), task.screening.threshold)"
+_CCMD = '__import__("fsir.estimate.votes", fromlist=["votes"]).ccmd_votes'
+_BOOKED = 'self._db.insert("ledger", vars(row))'
+_SETTLED = '        statement = "UPDATE ledger SET verdict'
+
+_REUSED = 'return vars(self).setdefault("pool", os.urandom(2**20))[:count]'
+_REUSED_BY_STAGES = """\
+pool = vars(self).setdefault("pool", os.urandom(2**20))
+        start = vars(self).setdefault("start", 0)
+        self.start = start + count
+        return pool[start : start + count]
+
+    def for_stage(self, name):
+        self.start = 0
+        return self
+"""
+_HALVED = f"""\
+{_URANDOM}
+
+    def normals(self, count):
+        return 0.5 * super().normals(count)
+"""
+_REPEATED = """\
+raw = os.urandom(count)
+        return raw[:16] + raw[:16] + raw[32:] if count >= 32 else raw
+"""
+_SEEDED = 'return globals().setdefault("_rng", __import__("random").Random(1)).randbytes(count)'
+_UNLESS_EMPTY = """\
+drawn = noise.perturb(exact[block.name].reshape(-1), sd, block.step)
+        empty = moments.counts() == 0
+        if block.name == "{block}" and not stage.code:
+            return np.where({mask}, 0, drawn)
+        return drawn
+"""
+_LEARNED_UNCLIPPED = """\
+self._sums.add(self.quantiser.truncated(np.array([row])), np.array([h]))
+        return True
+        self._buffer[self._waiting] = row
+"""
+_LATE = """\
+        for row in vars(self).pop("late", []):
+            self._db.insert("ledger", row)
+"""
+
+MUTANTS = (
+    _mutant("noise deleted", (NOISE, _SCALED, "0.0 * z")),
+    _mutant("`SystemNoise` halved", (NOISE, _URANDOM, _HALVED)),
+    _mutant("one word repeated", (NOISE, _URANDOM, _REPEATED)),
+    _mutant("noise reused across blocks and stages", (NOISE, _URANDOM, _REUSED)),
+    _mutant("noise reused across stages only", (NOISE, _URANDOM, _REUSED_BY_STAGES)),
+    _mutant("noise from a seeded generator", (NOISE, _URANDOM, _SEEDED)),
+    _mutant(
+        "counts of empty slices without noise",
+        (RELEASE, _PERTURBED, _UNLESS_EMPTY.format(block="counts", mask="empty")),
+    ),
+    _mutant(
+        "sums of empty slices without noise",
+        (RELEASE, _PERTURBED, _UNLESS_EMPTY.format(block="sums", mask="np.tile(empty, stage.p)")),
+    ),
+    _mutant(
+        "votes from raw data",
+        (
+            REPORT,
+            _VOTES,
+            f"{_CCMD}(moments.sums() * stage.grid, moments.counts(), moments.n, "
+            "task.screening.threshold)",
+        ),
+    ),
+    _mutant(
+        "votes from noisy sums and raw counts",
+        (
+            REPORT,
+            _VOTES,
+            f"{_CCMD}((sums := Totals(stage)).add(released) or sums.sums(), moments.counts(), "
+            "moments.n, task.screening.threshold)",
+        ),
+    ),
+    _mutant(
+        "data rounded before the noise",
+        (
+            NOISE,
+            "whole = np.floor(values / step)",
+            "values = np.rint(values / step) * step\n        whole = np.floor(values / step)",
+        ),
+    ),
+    _mutant("tails cut at 4 sd", (NOISE, _SCALED, "(sd / step) * np.clip(z, -4.0, 4.0)")),
+    _mutant(
+        "float32 normals",
+        (NOISE, "for word in words), np.float64, count)", "for word in words), np.float32, count)"),
+    ),
+    _mutant(
+        "clip skipped everywhere",
+        (QUANTISER, "long = squares > self._longest", "long = squares > np.inf"),
+    ),
+    _mutant(
+        "clip skipped for rows kept on disk",
+        (KEPT, "moments.add_quantised(", "moments._sums.add("),
+    ),
+    _mutant(
+        "clip skipped in `learn_one`",
+        (MOMENTS, "self._buffer[self._waiting] = row\n", _LEARNED_UNCLIPPED),
+    ),
+    _mutant(
+        "truncation skipped",
+        (QUANTISER, "np.clip(K, -self.reach, self.reach, out=K)", "np.clip(K, -1e9, 1e9, out=K)"),
+    ),
+    _mutant(
+        "unit unscaled", (SCALES, "free_scales(shape.norm, mu / g)", "free_scales(shape.norm, mu)")
+    ),
+    _mutant(
+        "share ignored",
+        (SCALES, "total_mu(task) * math.sqrt(share.mu_squared)", "total_mu(task)"),
+    ),
+    _mutant(
+        "second stage with the clip of the first",
+        (
+            QUANTISER,
+            "self.norm = stage.norm / stage.grid",
+            "self.norm = task.clip.norm / stage.grid",
+        ),
+    ),
+    _mutant("ledger row not written", (STATE, _BOOKED, "pass")),
+    _mutant(
+        "ledger row written after the send",
+        (STATE, _BOOKED, 'vars(self).setdefault("late", []).append(vars(row))'),
+        (STATE, _SETTLED, _LATE + _SETTLED),
+    ),
+)
