@@ -46,6 +46,7 @@ def test_a_broken_agent_is_found(broken):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(1500)  # minutes of work, on a machine that may be busy
 @pytest.mark.parametrize("broken", BROKEN)
 def test_the_rates_alone_refute_the_claim_of_a_broken_agent(broken):
     finding = suite.broken(broken, EPSILON, DELTA, 3000, seed=1)
