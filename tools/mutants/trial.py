@@ -12,7 +12,7 @@ from pathlib import Path
 
 from tools.mutants.catalogue import MovedError, Mutant
 
-COPIED = ("fsir", "edge_agent", "aggregator", "sim_devices", "tests", "pyproject.toml")
+COPIED = ("fsir", "edge_agent", "aggregator", "sim_devices", "tests", "docs", "pyproject.toml")
 _PYTEST = ("-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist")
 _FAST = ("-m", "not slow and not long")
 # The most telling first; what follows is looked at only if these say nothing.
