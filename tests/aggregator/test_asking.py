@@ -14,7 +14,7 @@ from aggregator.core import Aggregator
 from fsir.wire import messages
 from fsir.wire.decode import decode
 from fsir.wire.messages import Ask, Receipt, encode
-from tests.aggregator.batches import answer_to, deliver, kinds, start, started
+from tests.aggregator.batches import answer_to, deliver, started
 from tests.aggregator.federations import make_task, report, topic
 
 TASK = make_task(p=3, records=60)
@@ -161,15 +161,6 @@ def test_nobody_asks_under_a_task_of_version_1(tmp_path: Path) -> None:
     aggregator.take(place("d0"), ask("d0", "a", task=OLD.digest))
     assert aggregator.commit(1.0) == []
     assert {outcome for _, outcome in aggregator.verdicts} == {"wrong topic"}
-
-
-def test_a_store_of_an_earlier_format_holds_no_numbers_yet(tmp_path: Path) -> None:
-    aggregator, published = start(tmp_path / "s.db", OLD)
-    deliver(aggregator, OLD, range(2))
-    aggregator.store.close()
-    again = started(tmp_path / "s.db", make_task(p=3, records=60, name="new"), OLD)
-    assert [decode(p.payload, Receipt).instance for p in again.receipts()] == [b"", b""]
-    assert kinds(published) == ["task"]
 
 
 # --- any order ------------------------------------------------------------------------------------

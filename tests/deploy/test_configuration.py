@@ -63,7 +63,7 @@ def test_the_access_list_speaks_of_this_protocol_only() -> None:
     assert levels == set(LIMITS)
     # Only the names of one's own topics may follow from who one is.
     writable = [topic for kind, way, topic in rules if kind == "pattern" and way == "write"]
-    assert writable == [f"{PREFIX}/+/report/%u", f"{PREFIX}/+/presence/%u"]
+    assert writable == [f"{PREFIX}/+/{kind}/%u" for kind in ("ask", "report", "presence")]
 
 
 def test_the_shipped_policy_is_the_default() -> None:

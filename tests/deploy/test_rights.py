@@ -12,7 +12,16 @@ TASK = "fsir/1/activity"
 
 # --- what a device may write ----------------------------------------------------------------------
 
-OF_OTHERS = ("report/B", "presence/B", "receipt/A", "receipt/B", "task", "active", "subspace")
+OF_OTHERS = (
+    "ask/B",
+    "report/B",
+    "presence/B",
+    "receipt/A",
+    "receipt/B",
+    "task",
+    "active",
+    "subspace",
+)
 ALMOST_ITS_OWN = ("report", "report/A/more", "report/a")
 FORBIDDEN = [
     *(f"{TASK}/{kind}" for kind in (*OF_OTHERS, *ALMOST_ITS_OWN)),
@@ -25,11 +34,14 @@ FORBIDDEN = [
 ]
 
 
-def test_a_device_writes_its_own_report_and_presence(parties: Parties) -> None:
-    with parties.aggregator.listening("fsir/1/+/report/+", "fsir/1/+/presence/+") as aggregator:
+def test_a_device_writes_its_own_ask_report_and_presence(parties: Parties) -> None:
+    topics = [f"fsir/1/+/{kind}/+" for kind in ("ask", "report", "presence")]
+    with parties.aggregator.listening(*topics) as aggregator:
         assert parties.a.publish(f"{TASK}/presence/A", "here") == ""
+        assert parties.a.publish(f"{TASK}/ask/A", "please") == ""
         assert parties.a.publish(f"{TASK}/report/A", "last") == ""
-        assert aggregator.until("last") == [f"{TASK}/presence/A here", f"{TASK}/report/A last"]
+        said = ("presence/A here", "ask/A please", "report/A last")
+        assert aggregator.until("last") == [f"{TASK}/{line}" for line in said]
 
 
 def test_a_device_writes_nothing_else(parties: Parties) -> None:
@@ -68,6 +80,7 @@ def test_wildcards_yield_only_what_is_allowed(parties: Parties, topics: tuple[st
     public = [f"{TASK}/{kind}" for kind in ("task", "active", "subspace")]
     with parties.b.listening(*topics) as b:
         parties.a.publish(f"{TASK}/report/A", "private")
+        parties.a.publish(f"{TASK}/ask/A", "private")
         parties.a.publish(f"{TASK}/presence/A", "private")
         parties.aggregator.publish(f"{TASK}/receipt/A", "private")
         for topic in public:

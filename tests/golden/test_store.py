@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from aggregator.results.gathering import gather
 from aggregator.store.sqlite import open_store
 from fsir.estimate.subspace import estimate
 from fsir.wire.decode import decode
-from fsir.wire.messages import Receipt, Subspace, encode
+from fsir.wire.messages import Ask, Receipt, Subspace, encode, topic
 from tests.golden.federation.stores import (
     GONE,
     LATER,
@@ -87,6 +88,23 @@ def test_an_aggregator_starts_with_the_same_messages(path: Path) -> None:
 def test_an_aggregator_repeats_the_same_receipts(path: Path) -> None:
     """Everybody who was counted and has stayed hears it again."""
     assert receipts(path) == read_messages(STORE / RECEIPTS)
+
+
+def test_a_daemon_of_today_repeats_the_same_receipts_beside_a_task_whose_devices_ask(
+    path: Path,
+) -> None:
+    """It takes the store over, and what devices of 0.1 read stays the same to the byte."""
+    new = replace(SERVED[0], name="new", version=2)
+    store = open_store(f"sqlite:{path}")
+    aggregator = Aggregator(store, [*SERVED, new])
+    aggregator.start(LATER)
+    about = topic("new", "ask", "dev-1")
+    aggregator.take(about, encode(Ask(new.digest, "dev-1", b"n" * 16)))
+    (answer,) = aggregator.commit(LATER)
+    assert decode(answer.payload, Receipt).instance == b"n" * 16
+    repeated = [Message(*found[:2]) for found in aggregator.receipts()]
+    assert repeated == read_messages(STORE / RECEIPTS)
+    store.close()
 
 
 def test_a_store_is_not_changed_by_being_opened(path: Path) -> None:

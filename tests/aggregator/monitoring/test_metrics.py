@@ -9,6 +9,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from aggregator.core import Aggregator
 from aggregator.monitoring.metrics import Metrics
 from aggregator.store.sqlite import SqliteStore
+from fsir.wire.messages import Ask, encode
+from fsir.wire.messages import topic as messages_topic
 from tests.aggregator.federations import make_task, report, topic
 
 TASK = make_task(p=3, records=60)
@@ -33,7 +35,10 @@ def test_the_metrics_tell_what_happened(tmp_path: Path) -> None:
     made.take(topic(TASK, "d0"), report(TASK, "d0", 0))
     made.take(topic(TASK, "d9"), b"garbage")
     made.take("elsewhere", b"garbage")
-    assert samples(metrics)["fsir_waiting_reports"] == 7
+    for number in (b"1" * 16, b"2" * 16):
+        ask = encode(Ask(TASK.digest, "d0", number))
+        made.take(messages_topic("test", "ask", "d0"), ask)
+    assert samples(metrics)["fsir_waiting_reports"] == 9
     made.commit(1.0)
     made.estimate(2.0)
     metrics.merged(7, 0.01)
@@ -45,6 +50,8 @@ def test_the_metrics_tell_what_happened(tmp_path: Path) -> None:
     assert values["fsir_reports_total task=test verdict=refused"] == 1
     assert values["fsir_refused_total reason=malformed task=test"] == 1
     assert values["fsir_refused_total reason=wrong topic task="] == 1
+    assert values["fsir_asks_total answer=confirmed task=test"] == 1
+    assert values["fsir_asks_total answer=another task=test"] == 1
     assert values["fsir_waiting_reports"] == 0
     assert values["fsir_subspace_version task=test"] == 1
     assert values["fsir_subspace_devices task=test"] == 4
