@@ -25,6 +25,13 @@ def command(url: str, source: str, directory: Path, *more: str, name: str = "tes
     return [*program, *part, "--source", source, *memory, *more]
 
 
+def willing(directory: Path) -> list[str]:
+    """The policy of an owner who takes tasks of version 1, too."""
+    path = directory / "willing.toml"
+    path.write_text("version_1 = true\n")
+    return ["--policy", str(path)]
+
+
 def write_jsonl(path: Path, of: Task, n: int) -> Path:
     rng = np.random.default_rng(0)
     rows = [

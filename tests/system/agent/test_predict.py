@@ -25,7 +25,7 @@ from sim_devices.scenarios import scenarios
 from sim_devices.scenarios.evaluation import without_network
 from sim_devices.scenarios.tasks import Setting, build
 from tests.edge_agent.aggregators import TinyAggregator
-from tests.edge_agent.processes import command, end, write_jsonl
+from tests.edge_agent.processes import command, end, willing, write_jsonl
 from tests.fsir.tasks import task
 from tests.system.agent.tap import PUBACK, Tap
 
@@ -47,7 +47,8 @@ def test_recognition_changes_no_byte_on_the_wire(mosquitto_url, tmp_path):
     sent = {}
     lines = {}
     with TinyAggregator(mosquitto_url, of):
-        arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once")
+        more = ["--once", *willing(tmp_path)]
+        arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path, *more)
         assert subprocess.run(arguments, capture_output=True, timeout=60).returncode == 0
         with source.open("a") as file:
             file.write(write_jsonl(tmp_path / "more.jsonl", of, 200).read_text())

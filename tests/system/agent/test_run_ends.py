@@ -11,7 +11,7 @@ from edge_agent.cli import main
 from fsir.wire.decode import decode
 from fsir.wire.messages import Report
 from tests.edge_agent.aggregators import TinyAggregator
-from tests.edge_agent.processes import DEVICE, command, write_jsonl
+from tests.edge_agent.processes import DEVICE, command, willing, write_jsonl
 from tests.fsir.tasks import task
 
 pytestmark = pytest.mark.broker
@@ -44,7 +44,8 @@ def test_a_restored_card_is_refused(mosquitto_url, tmp_path, version, reason):
     source = write_jsonl(tmp_path / "data.jsonl", of, 150)
     with TinyAggregator(mosquitto_url, of) as server:
         for _ in range(2):
-            arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path, "--once")
+            more = ["--once", *willing(tmp_path)]
+            arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path, *more)
             done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
             (tmp_path / "state" / "agent.sqlite").unlink()
         assert reason in done.stderr

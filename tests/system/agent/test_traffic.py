@@ -12,7 +12,7 @@ import pytest
 from fsir.task.task import Task
 from fsir.wire.messages import topic
 from tests.edge_agent.aggregators import TinyAggregator
-from tests.edge_agent.processes import DEVICE, command
+from tests.edge_agent.processes import DEVICE, command, willing
 from tests.edge_agent.world import data
 from tests.fsir.tasks import screened, task
 from tests.system.agent.tap import CONNECT, DISCONNECT, PINGREQ, PUBACK, PUBLISH, SUBSCRIBE, Tap
@@ -33,7 +33,7 @@ def sent_by(url: str, of: Task, folder: Path, n: int, seed: int) -> tuple[Tap, i
     folder.mkdir()
     source = write_csv(folder / "data.csv", of, n, seed)
     with Tap(url) as tap:
-        arguments = command(tap.url, f"csv:{source}", folder)
+        arguments = command(tap.url, f"csv:{source}", folder, *willing(folder))
         done = subprocess.run(arguments, capture_output=True, timeout=60)
     return tap, done.returncode
 

@@ -21,9 +21,9 @@ from fsir.privacy.plan import FINAL, SCREENING, Stage, final_stage, first_stage
 from fsir.task.task import TRIMMED, Task
 
 CLASSES = ("even", "odd")
-POLICY = Policy(epsilon=1e3, unproven=("none",))
+POLICY = Policy(epsilon=1e3, unproven=("none",), version_1=True)
 SECRET = "secret"  # a feature that some owners never share
-SHY = Policy(epsilon=1e3, unproven=("none",), never_share=(SECRET,))
+SHY = Policy(epsilon=1e3, unproven=("none",), never_share=(SECRET,), version_1=True)
 TRACE = 2.0**-10
 
 
