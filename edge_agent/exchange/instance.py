@@ -65,12 +65,14 @@ class Instance:
         One of our earlier ones is an old answer, or the aggregator was restored, or has missed an
         ask: the next one starts from it.
         """
-        if number:
-            self.confirmed = self.drawn and number == self._numbers[0]
-            if number not in self._numbers:
-                self._displaced = True  # an ask that named this number would take it away
-            elif not self.confirmed:
-                self._previous = number
+        if not number:
+            return not self._displaced
+        # For good: an ask that named the number of another copy would take it away.
+        self._displaced = self._displaced or number not in self._numbers
+        newest = self.drawn and number == self._numbers[0]
+        self.confirmed = newest and not self._displaced
+        if not newest and not self._displaced:
+            self._previous = number
         return not self._displaced
 
     def due(self, now: float) -> list[Publish]:
