@@ -56,6 +56,11 @@ class Feed:
         )
 
     @property
+    def lasts(self) -> bool:
+        """Whether its records are known from run to run, so that learning goes on."""
+        return self.identity == self.name
+
+    @property
     def identity(self) -> str:
         """The name under which the ledger knows the records."""
         return self.stream or self.name

@@ -39,7 +39,15 @@ def shortfall(agent: Agent, task: Task, replayable: bool) -> str:
     return (
         f"the source has ended, and {size - agent.n} records are missing for the report: "
         f"{agent.n} of {size} offered, {agent.learned} learned"
-        f"{refused and f' (not accepted: {refused})'}; "
-        "what was learned is kept: start again when there are "
-        f"more{', or wait for them with --follow' * replayable}"
+        f"{refused and f' (not accepted: {refused})'}; {_remedy(agent, size, replayable)}"
+    )
+
+
+def _remedy(agent: Agent, size: int, replayable: bool) -> str:
+    if agent.feed.lasts:
+        more = "more, or wait for them with --follow" if replayable else "more"
+        return f"what was learned is kept: start again when there are {more}"
+    return (
+        "what was learned is not kept, because another run may bring the same records: "
+        f"offer all {size} in one run"
     )
