@@ -56,7 +56,8 @@ def answer_before_commit(patch: Patch) -> None:
         daemon._bytes = 0
         wire.acknowledge(mids)
         wire.publish(answers)
-        daemon._reached("answered")
+        if answers:  # a batch of asks alone has none, and loses nothing
+            daemon._reached("answered")
         gone = {answer.topic for answer in answers}
         wire.publish([p for p in daemon._commit() if p.topic not in gone])
         daemon._reached("committed")
