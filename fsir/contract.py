@@ -163,12 +163,20 @@ def _drowned(task: Task) -> TaskError:
 
 
 def _check_bytes(task: Task) -> None:
-    if (size := len(task.encode())) > TASK_BYTES:
+    if (size := len(task.encode())) <= TASK_BYTES:
+        return
+    mapped = None if task.public is None else task.public.map
+    if mapped is not None and size - len(mapped) <= TASK_BYTES:
         remedy = (
-            f"the task would take {size} bytes, and devices read at most {TASK_BYTES}; "
-            "name fewer, or shorter"
+            f"the task would take {size} bytes with it, and devices read at most {TASK_BYTES}; "
+            "map to fewer coordinates, or from fewer features"
         )
-        raise TaskError("features.names", f"{task.p} names", remedy)
+        raise TaskError("public.map", f"{len(mapped)} bytes", remedy)
+    remedy = (
+        f"the task would take {size} bytes, and devices read at most {TASK_BYTES}; "
+        "name fewer, or shorter"
+    )
+    raise TaskError("features.names", f"{task.p} names", remedy)
 
 
 def _check_stage(task: Task, stage: Stage) -> None:
@@ -178,12 +186,12 @@ def _check_stage(task: Task, stage: Stage) -> None:
             f"at most {MAX_VALUES} are possible; name fewer, or screen first"
         )
         raise TaskError("features.names", f"{task.p} names", remedy)
-    if task.clip.truncate > _WIDEST_TRUNCATION * stage.norm:
+    if stage.truncate > _WIDEST_TRUNCATION * stage.norm:
         remedy = (
             f"is more than {_WIDEST_TRUNCATION} times the clip {stage.norm:g} "
             f"of the {stage.name} report; lower it to that"
         )
-        raise TaskError("clip.truncate", task.clip.truncate, remedy)
+        raise TaskError("clip.truncate", stage.truncate, remedy)
     if max(block.step for block in stage.blocks) > _LARGEST_STEP:
         raise _drowned(task)
 

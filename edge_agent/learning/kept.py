@@ -43,7 +43,7 @@ class RowsLearner:
         self._stage = stage
         self._reader = RecordReader(task, stage.features)
         self._quantiser = Quantiser(task, stage)
-        self._null = np.zeros(stage.p)
+        self._null = np.zeros(len(stage.features))
         self._slicing = task.slicing
         self._stored = stored
         self._waiting: list[tuple[Matrix, int]] = []
@@ -80,7 +80,7 @@ class RowsLearner:
     def learn_many(self, X: Matrix, y: Sequence[Any] | NDArray[Any]) -> None:
         """Keep rows over all features of the task."""
         slices = self._slicing.slices_of(y)
-        if X.ndim != 2 or X.shape[1] != self._stage.p or slices.shape != (len(X),):
+        if X.ndim != 2 or X.shape[1] != len(self._null) or slices.shape != (len(X),):
             raise RecordError(
                 "wrong shape",
                 f"X has shape {X.shape} and y {len(slices)} responses: they do not fit",

@@ -73,7 +73,7 @@ class MomentsLearner:
     def __init__(self, task: Task, stage: Stage, moments: Moments | None = None) -> None:
         self.names = names_of(task, stage)
         self._moments = Moments(task, stage) if moments is None else moments
-        self._columns = list(stage.features) if stage.p < task.p else None
+        self._columns = list(stage.features) if len(stage.features) < task.p else None
 
     @classmethod
     def restored(cls, task: Task, stage: Stage, learned: bytes | None) -> MomentsLearner:

@@ -229,6 +229,21 @@ def free_scales(C: float, mu: float) -> tuple[float, float, float]:
     return s_M, math.sqrt(2.0) * C * s_M, C / math.sqrt(2.0)
 
 
+def split_scales(C: float, mu: float, x: float) -> tuple[float, float, float]:
+    """`(s_M, s_S, c)` of cost `mu` that give the sums `x` times what the second moment has.
+
+    In the terms of `joint_mu`, `A = x B`; up to 2 both of its branches are then `B (1 + x/2)^2`. At
+    2 these are the `free_scales` (docs/privacy.md, theorem 1, remark).
+    """
+    _require("C", C, 0.0, math.inf)
+    _require("mu", mu, 0.0, math.inf)
+    if not 0.0 < x <= 2.0:
+        raise AccountingError(f"x = {x!r}: must be above 0 and at most 2, the free split")
+    root_B = mu / (1.0 + x / 2.0)
+    s_M = math.sqrt(2.0) * C / (math.sqrt(x) * root_B)
+    return s_M, math.sqrt(2.0) * C * C / root_B, C * math.sqrt(x) / 2.0
+
+
 def minimum_sample_size(s_M: float, sigma_0: float) -> int:
     """The smallest n at which the noise of a slice mean, `s_M / n`, is at most `sigma_0`."""
     _require("s_M", s_M, 0.0, math.inf)

@@ -1,7 +1,8 @@
 """Exact clipped accumulators: slice sums, counts and second moments of a stream, in one pass.
 
 A record is standardised with public constants, truncated to [-R, R], quantised toward zero on a
-public grid and scaled down to norm C: none of the three ever raises a norm. Sums of the resulting
+public grid and scaled down to norm C: none of the three ever raises a norm. (A task with a public
+map has it in between, `fsir.task.exact_map`.) Sums of the resulting
 integers are exact in float64 below 2^53, so that BLAS may add them in any order, and any split or
 merge of a stream gives the same bits on every machine.
 """
@@ -17,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from fsir.arrays import Integers, Matrix
 from fsir.errors import RecordError
 from fsir.privacy.plan import Stage
-from fsir.privacy.quantiser import Quantiser
+from fsir.privacy.quantiser import quantiser_of
 from fsir.privacy.sums import Sums
 from fsir.task.records import RecordReader
 from fsir.task.slicing import UNKNOWN
@@ -65,14 +66,15 @@ class Moments:
 
     def __init__(self, task: Task, stage: Stage) -> None:
         self.stage = stage
-        self.quantiser = Quantiser(task, stage)
+        self.quantiser = quantiser_of(task, stage)
         self.refused: dict[str, int] = {}
         self._task = task
         self._slicing = task.slicing
         self._reader = RecordReader(task, stage.features)
         self._sums = Sums(stage, self.quantiser)
         # Long enough for BLAS to be at its best, at most 2 MiB for all but the widest records.
-        self._buffer = np.empty((min(1024, max(64, 2**18 // stage.p)), stage.p))
+        inputs = len(stage.features)
+        self._buffer = np.empty((min(1024, max(64, 2**18 // inputs)), inputs))
         self._buffered_slices = np.empty(len(self._buffer), np.int64)
         self._waiting = 0
 
@@ -123,8 +125,9 @@ class Moments:
 
     def _rows(self, X: ArrayLike) -> Matrix:
         rows = np.asarray(X, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != self.stage.p:
-            detail = f"X has shape {rows.shape}; it must be (records, {self.stage.p})"
+        inputs = self._buffer.shape[1]
+        if rows.ndim != 2 or rows.shape[1] != inputs:
+            detail = f"X has shape {rows.shape}; it must be (records, {inputs})"
             raise RecordError("wrong shape", detail)
         return rows
 
@@ -141,7 +144,7 @@ class Moments:
         while start < len(rows):
             if not self._waiting and len(rows) - start >= size:  # large blocks need no copy
                 block = slice(start, start + size)
-                self._add(self.quantiser.truncated(rows[block]), slices[block])
+                self._add(self.quantiser.whole(rows[block], slices[block]), slices[block])
             else:
                 block = slice(start, start + size - self._waiting)
                 self._wait(rows[block], slices[block])
@@ -179,8 +182,8 @@ class Moments:
         waiting = self._waiting
         self._waiting = 0
         if waiting:
-            K = self.quantiser.truncated(self._buffer[:waiting])
-            self._add(K, self._buffered_slices[:waiting])
+            slices = self._buffered_slices[:waiting]
+            self._add(self.quantiser.whole(self._buffer[:waiting], slices), slices)
 
     def _add(self, K: Matrix, slices: Integers) -> None:
         self._sums.add(self.quantiser.clipped(K), slices)
@@ -188,7 +191,7 @@ class Moments:
     # --- what was learned -------------------------------------------------------------------------
 
     def sums(self) -> Matrix:
-        """Slice sums, features x slices, in grid steps."""
+        """Slice sums, coordinates x slices, in grid steps."""
         self._flush()
         return self._sums.by_slice
 

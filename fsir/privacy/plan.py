@@ -16,11 +16,12 @@ from fsir.privacy import accounting
 from fsir.privacy.codes import CODE_UNIT, Code, response_code
 from fsir.privacy.noise import RESOLUTION
 from fsir.privacy.scales import Scales, scales_of, shape_of, share_of
+from fsir.task.grid import grid_step
 from fsir.task.task import Task
 
 SCREENING = "screening"
 FINAL = "final"
-_STEPS_TO_R = 14  # a truncated coordinate has at most 2^14 steps, so that it fits 16 bits
+_COORDINATE_BITS = 14  # a truncated coordinate has at most 2^14 steps, so that it fits 16 bits
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,9 +53,10 @@ class Stage:
     name: str
     mechanism: str
     offered: bool  # a report is about so many offered records, of which refused ones are null
-    features: tuple[int, ...]  # indices into the features of the task
+    features: tuple[int, ...]  # indices into the features of the task, which a record must have
+    coordinates: int  # numbers that these become: as many, or fewer by the map of the task
     slices: int
-    truncate: float
+    truncate: float  # of a coordinate: R, or after a map C
     norm: float
     grid: float  # the step of the public grid on which records are quantised
     mu: float  # cost for one unit of `unit_records` records; infinite where nothing is proven
@@ -68,8 +70,8 @@ class Stage:
 
     @property
     def p(self) -> int:
-        """Number of features in this stage."""
-        return len(self.features)
+        """Numbers per record that the report is about."""
+        return self.coordinates
 
     @property
     def columns(self) -> int:
@@ -195,7 +197,8 @@ def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
     shape = shape_of(task, len(features), first_of_two=first_of_two)
     share = share_of(task, first_of_two=first_of_two)
     scales = scales_of(task, shape, share)
-    grid = 2.0 ** math.ceil(math.log2(task.clip.truncate) - _STEPS_TO_R - 1e-12)
+    truncate = task.clip.truncate if task.public is None else shape.norm
+    grid = grid_step(truncate, _COORDINATE_BITS)
     H = task.slicing.count
     code: Code = ()
     if task.screening is not None and first_of_two:
@@ -205,8 +208,9 @@ def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
         mechanism=task.privacy.mechanism,
         offered=task.counts_refused,
         features=features,
+        coordinates=shape.p,
         slices=H,
-        truncate=task.clip.truncate,
+        truncate=truncate,
         norm=shape.norm,
         grid=grid,
         mu=scales.mu,

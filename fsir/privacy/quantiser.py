@@ -10,23 +10,53 @@ from fractions import Fraction
 
 import numpy as np
 
-from fsir.arrays import Matrix
+from fsir.arrays import Integers, Matrix
 from fsir.privacy.plan import Stage
+from fsir.task.exact_map import ExactMap
+from fsir.task.public_map import Public
 from fsir.task.task import Task
 
 _JUST_BELOW_ONE = 1.0 - 2.0**-50  # pays for the rounding of a square root, a quotient and a product
+
+
+def quantiser_of(task: Task, stage: Stage) -> Quantiser:
+    """The quantiser of one stage: with the public map of the task, if it has one."""
+    if task.public is None:
+        return Quantiser(task, stage)
+    return MappedQuantiser(task, stage, task.public)
+
+
+class _Inputs:
+    """Features of a record: standardised, truncated, and quantised toward zero on some grid."""
+
+    def __init__(self, task: Task, stage: Stage, truncate: float, grid: float) -> None:
+        chosen = list(stage.features)
+        self._centre = np.array(task.features.centre)[chosen]
+        # Multiplied, not divided, and always in this order: one row and a block of rows give the
+        # same bits.
+        self._factor = 1.0 / (np.array(task.features.scale)[chosen] * grid)
+        self.reach = float(int(truncate / grid))
+
+    def whole(self, X: Matrix) -> Matrix:
+        K: Matrix = X - self._centre
+        with np.errstate(over="ignore"):  # infinity is truncated like any other large value
+            K *= self._factor
+        return _truncated(K, self.reach)
+
+
+def _truncated(K: Matrix, reach: float) -> Matrix:
+    """To whole numbers of at most `reach`, toward zero, in place."""
+    np.clip(K, -reach, reach, out=K)
+    np.trunc(K, out=K)
+    return K
 
 
 class Quantiser:
     """Turns records into rows of integers that one stage may add up."""
 
     def __init__(self, task: Task, stage: Stage) -> None:
-        chosen = list(stage.features)
-        self._centre = np.array(task.features.centre)[chosen]
-        # Multiplied, not divided, and always in this order: one row and a block of rows give the
-        # same bits.
-        self._factor = 1.0 / (np.array(task.features.scale)[chosen] * stage.grid)
-        self.reach = float(int(stage.truncate / stage.grid))
+        self._inputs = _Inputs(task, stage, stage.truncate, stage.grid)
+        self.reach = self._inputs.reach
         self.norm = stage.norm / stage.grid
         # Squared norms are whole numbers: the largest one that is allowed, without rounding.
         self._longest = float(math.floor(Fraction(self.norm) ** 2))
@@ -34,12 +64,11 @@ class Quantiser:
 
     def truncated(self, X: Matrix) -> Matrix:
         """Standardise, truncate, quantise toward zero."""
-        K: Matrix = X - self._centre
-        with np.errstate(over="ignore"):  # infinity is truncated like any other large value
-            K *= self._factor
-        np.clip(K, -self.reach, self.reach, out=K)
-        np.trunc(K, out=K)
-        return K
+        return self._inputs.whole(X)
+
+    def whole(self, X: Matrix, slices: Integers) -> Matrix:
+        """All but the clip, for records in these slices, which must be known."""
+        return self.truncated(X)
 
     def clipped(self, K: Matrix) -> Matrix:
         """Scale rows that are too long down to the clip, in place.
@@ -54,3 +83,24 @@ class Quantiser:
             K *= np.where(long, shrinkage, 1.0)[:, None]
             np.trunc(K, out=K)
         return K
+
+
+class MappedQuantiser(Quantiser):
+    """Maps a record, alone, and takes the public centre of its own slice away before the clip.
+
+    What comes out depends on this record and on public constants, to the last bit (docs/privacy.md,
+    proposition 10 and lemma 4).
+    """
+
+    def __init__(self, task: Task, stage: Stage, public: Public) -> None:
+        super().__init__(task, stage)
+        self._map = ExactMap(public, task.p, task.clip.truncate)
+        # Finer than the numbers that are added up: a mapped one is a sum of many of these.
+        self._inputs = _Inputs(task, stage, task.clip.truncate, self._map.input_grid)
+        self._to_grid = self._map.unit / stage.grid  # a power of two
+
+    def whole(self, X: Matrix, slices: Integers) -> Matrix:
+        """All but the clip: truncated, mapped, less the centre of the own slice, and quantised."""
+        K = self._map.apply(self.truncated(X), slices)
+        K *= self._to_grid
+        return _truncated(K, self.reach)

@@ -37,7 +37,7 @@ class Scales:
 
 @dataclass(frozen=True)
 class Shape:
-    """What the noise of a stage depends on: features, clip, and whether it has second moments."""
+    """What the noise of a stage depends on: numbers per record, clip, whether it has squares."""
 
     p: int
     norm: float
@@ -47,6 +47,8 @@ class Shape:
 def shape_of(task: Task, p: int, *, first_of_two: bool) -> Shape:
     """The first of two reports on p features, or the last one, which may be the only one."""
     C = task.clip.norm
+    if task.public is not None:  # what a mapped record may reach has nothing to do with R sqrt(p)
+        return Shape(task.coordinates, C, has_second=True)
     if task.screening is not None and not first_of_two:
         C = _final_norm(task.screening, p)
     return Shape(p, min(C, task.clip.truncate * math.sqrt(p)), has_second=not first_of_two)
@@ -78,14 +80,17 @@ def scales_of(task: Task, shape: Shape, share: Share) -> Scales:
     """The noise of a stage under the mechanism of its task."""
     if task.privacy.mechanism == "gaussian":
         mu = total_mu(task) * math.sqrt(share.mu_squared)
-        return _gaussian(shape, mu, task.privacy.unit_records)
+        return _gaussian(shape, mu, task.privacy.unit_records, task.privacy.split)
     if task.privacy.mechanism == "none":
         return Scales(mu=math.inf, sums=0.0, counts=0.0, diagonal=0.0, off_diagonal=0.0)
     return _as_published(task.privacy.mechanism, shape, share, task.privacy.unit_records)
 
 
-def _gaussian(shape: Shape, mu: float, g: int) -> Scales:
-    s_M, s_S, c = accounting.free_scales(shape.norm, mu / g)
+def _gaussian(shape: Shape, mu: float, g: int, split: float | None) -> Scales:
+    if split is None or not shape.has_second:
+        s_M, s_S, c = accounting.free_scales(shape.norm, mu / g)
+    else:
+        s_M, s_S, c = accounting.split_scales(shape.norm, mu / g, split)
     if not shape.has_second:  # then counts may ride along at full weight
         c = shape.norm
     return Scales(

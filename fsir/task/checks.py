@@ -14,6 +14,8 @@ from typing import Any
 from fsir.errors import TaskError
 from fsir.fields import Table
 from fsir.limits import MAX_FEATURES, MAX_RECORDS, MAX_SLICES
+from fsir.task.public_checks import check_around, read_public
+from fsir.task.public_map import Public
 from fsir.task.task import (
     MECHANISMS,
     NEWEST_VERSION,
@@ -41,12 +43,13 @@ def read_task(table: Mapping[str, Any]) -> Task:
     name = _name(top)
     features = _features(top.section("features"))
     response = _response(top.section("response"))
-    clip = _clip(top.section("clip"), features)
+    clip = _clip(top.section("clip"), None if top.has("public") else features)
     privacy = _privacy(top.section("privacy"))
     report = _reporting(top.section("report"))
     screening = None
     if top.has("screening"):
         screening = _screening(top.section("screening"), features, response)
+    public = _public(top, features, response, clip)
     task = Task(
         name=name,
         features=features,
@@ -55,12 +58,15 @@ def read_task(table: Mapping[str, Any]) -> Task:
         privacy=privacy,
         report=report,
         screening=screening,
-        dimension=_dimension(top, features, response),
+        public=public,
+        dimension=_dimension(top, features, response, public),
         aggregation=_aggregation(top, report, screening),
         epoch=top.whole("epoch", 1, low=1),
         version=top.whole("version", NEWEST_VERSION, low=OLDEST_VERSION, high=NEWEST_VERSION),
     )
     top.done()
+    check_around(task)
+    _check_split(task)
     return task
 
 
@@ -113,12 +119,15 @@ def _response(part: Table) -> Response:
     return response
 
 
-def _clip(part: Table, features: Features) -> Clip:
+def _clip(part: Table, features: Features | None) -> Clip:
+    """Clips of records with these features, or of mapped ones, which may be longer."""
     clip = Clip(
         truncate=part.number("truncate", least=1e-6, to=1e6),
         norm=part.number("norm", least=1e-6, to=1e9),
     )
     part.done()
+    if features is None:
+        return clip
     widest = clip.truncate * len(features.names) ** 0.5
     if clip.norm > widest * (1 + 1e-9):
         remedy = f"no record can be longer than R sqrt(p) = {widest:.6g}; lower it"
@@ -132,9 +141,21 @@ def _privacy(part: Table) -> Privacy:
         delta=part.number("delta", 1e-6, above=0, to=0.1),
         mechanism=part.choice("mechanism", "gaussian", MECHANISMS),
         unit_records=part.whole("unit_records", 1, low=1, high=100_000),
+        split=part.optional_number("split", least=0.05, to=2),
     )
     part.done()
     return privacy
+
+
+def _check_split(task: Task) -> None:
+    split = task.privacy.split
+    if split is None:
+        return
+    if task.privacy.mechanism != "gaussian":
+        remedy = f"{task.privacy.mechanism!r} has no such choice; leave it out, or use 'gaussian'"
+        raise TaskError("privacy.split", split, remedy)
+    if task.version == OLDEST_VERSION:
+        raise TaskError("privacy.split", split, "tasks of version 1 do not have it; leave it out")
 
 
 def _reporting(part: Table) -> Reporting:
@@ -201,12 +222,24 @@ def _check_screening(part: Table, screening: Screening) -> None:
         raise part.error("code", screening.code, "votes are cast per slice; use code = 'slices'")
 
 
-def _dimension(top: Table, features: Features, response: Response) -> int | None:
+def _public(top: Table, features: Features, response: Response, clip: Clip) -> Public | None:
+    if not top.has("public"):
+        return None
+    return read_public(top.section("public"), len(features.names), _slices(response), clip.truncate)
+
+
+def _slices(response: Response) -> int:
+    return len(response.classes) or len(response.cuts) + 1
+
+
+def _dimension(
+    top: Table, features: Features, response: Response, public: Public | None
+) -> int | None:
     value = top.get("dimension", "auto")
     if value == "auto":
         return None
-    slices = len(response.classes) or len(response.cuts) + 1
-    return top.as_whole("dimension", value, 1, min(len(features.names), slices - 1))
+    coordinates = len(features.names) if public is None else public.coordinates
+    return top.as_whole("dimension", value, 1, min(coordinates, _slices(response) - 1))
 
 
 def _aggregation(top: Table, report: Reporting, screening: Screening | None) -> str | None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgpack
 
+from fsir.task.public_map import Public
 from fsir.task.slicing import Slicing
 
 MECHANISMS = ("gaussian", "iid", "vgm", "none")
@@ -67,13 +68,15 @@ class Clip:
 class Privacy:
     """The total budget of a device for this task.
 
-    `unit_records` consecutive records are protected together.
+    `unit_records` consecutive records are protected together. `split` is how much of a final report
+    goes to the sums, against the second moment: None is the free split, which is 2.
     """
 
     epsilon: float
     delta: float = 1e-6
     mechanism: str = "gaussian"
     unit_records: int = 1
+    split: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,6 +148,7 @@ class Task:
     privacy: Privacy
     report: Reporting
     screening: Screening | None = None
+    public: Public | None = None
     dimension: int | None = None  # None: decided from the data (auto)
     aggregation: str | None = None  # None: exact sums; TRIMMED: as `fsir.estimate.trimming` has it
     epoch: int = 1
@@ -154,6 +158,11 @@ class Task:
     def p(self) -> int:
         """Number of features."""
         return len(self.features.names)
+
+    @property
+    def coordinates(self) -> int:
+        """Numbers that a record is turned into before it is added up: its features, or fewer."""
+        return self.p if self.public is None else self.public.coordinates
 
     @property
     def screens_by_votes(self) -> bool:
@@ -185,7 +194,10 @@ class Task:
         return Slicing(self.response.classes, self.response.cuts)
 
     def table(self) -> dict[str, Any]:
-        """The task as plain nested tables: what a TOML file holds, every default written out."""
+        """The task as plain nested tables: what a TOML file holds, every default written out.
+
+        Public centres and a map are bytes: `fsir.task.public_map.as_text` makes texts of them.
+        """
         table: dict[str, Any] = _plain(self)
         return table
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from fsir.contract import task_from_table
+from fsir.task.public_map import pack
 from fsir.task.task import Task
 
 
@@ -38,3 +41,17 @@ def task(p: int = 3, **changes: Any) -> Task:
 def screened(p: int = 6, **screening: Any) -> Task:
     """A task of two stages."""
     return task(p, screening={"keep": 2, "limit": min(4, p), "final_norm": 1.5, **screening})
+
+
+def mapped(p: int = 6, q: int = 3, *, identity: bool = False, **changes: Any) -> Task:
+    """A task with public centres of its three classes, and a public map unless it is `identity`."""
+    rng = np.random.default_rng(p * 100 + q)
+    P = np.eye(p) if identity else rng.normal(size=(p, q))
+    public = {
+        "records": 300,
+        "coordinates": P.shape[1],
+        "centres": pack(rng.uniform(-0.4, 0.4, size=(3, p)) @ P),
+        "shares": [0.5, 0.25, 0.25],
+        **({} if identity else {"map": pack(P)}),
+    }
+    return task(p, **{"clip": {"norm": 1.5 * P.shape[1] ** 0.5}, "public": public, **changes})

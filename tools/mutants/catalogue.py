@@ -99,7 +99,7 @@ drawn = noise.perturb(exact[block.name].reshape(-1), sd, block.step)
         return drawn
 """
 _LEARNED_UNCLIPPED = """\
-self._sums.add(self.quantiser.truncated(np.array([row])), np.array([h]))
+self._sums.add(self.quantiser.whole(np.array([row]), np.array([h])), np.array([h]))
         return True
         self._buffer[self._waiting] = row
 """
@@ -168,7 +168,7 @@ MUTANTS = (
     ),
     _mutant(
         "truncation skipped",
-        (QUANTISER, "np.clip(K, -self.reach, self.reach, out=K)", "np.clip(K, -1e9, 1e9, out=K)"),
+        (QUANTISER, "np.clip(K, -reach, reach, out=K)", "np.clip(K, -1e9, 1e9, out=K)"),
     ),
     _mutant(
         "unit unscaled", (SCALES, "free_scales(shape.norm, mu / g)", "free_scales(shape.norm, mu)")

@@ -23,7 +23,7 @@ from fsir.privacy.plan import (
     minimum_size,
     report_size,
 )
-from tests.fsir.tasks import screened, task
+from tests.fsir.tasks import mapped, screened, task
 
 TASKS = {
     "one stage": task(5),
@@ -41,8 +41,18 @@ TASKS = {
         screening={"keep": 2, "limit": 4, "final_norm": 1.5, "code": "circle"},
     ),
     "votes": screened(6, method="votes", threshold=0.4),
+    "centres only": mapped(5, identity=True),
 }
-every_task = pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
+SPLIT = {
+    "split": task(6, privacy={"split": 0.7, "unit_records": 2}),
+    "split, two stages": task(
+        6, privacy={"split": 1.0}, screening={"keep": 2, "limit": 4, "final_norm": 1.5}
+    ),
+    "map": mapped(6, 3, privacy={"split": 1.0}),
+}
+ALL = TASKS | SPLIT
+every_task = pytest.mark.parametrize("task", ALL.values(), ids=ALL)
+free_split = pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
 
 
 def scales_of(stage):
@@ -92,7 +102,7 @@ def test_no_replacement_moves_a_release_further_than_its_cost(task, data):
         assert moved * task.privacy.unit_records <= stage.mu * (1 + 1e-12)
 
 
-@every_task
+@free_split
 def test_the_worst_replacement_reaches_the_cost(task):
     x = np.full(task.p, 1e6)
     y = task.response.classes[0] if task.response.classes else 0.5
@@ -101,6 +111,16 @@ def test_the_worst_replacement_reaches_the_cost(task):
         moved = math.hypot(*(np.linalg.norm(a - b) for a, b in zip(first, second, strict=True)))
         reached = moved * task.privacy.unit_records / stage.mu
         assert reached > 0.99
+
+
+@pytest.mark.parametrize("task", [SPLIT["split"], SPLIT["split, two stages"]])
+def test_the_worst_relabelling_reaches_the_cost_of_a_split(task):
+    stage = all_stages(task)[-1]
+    x = np.full(6, 1e6)
+    first = exact_release(task, stage, x, "a")
+    second = exact_release(task, stage, x * ([1, -1] * 3), "b")  # at a right angle
+    moved = math.hypot(*(np.linalg.norm(a - b) for a, b in zip(first, second, strict=True)))
+    assert moved * task.privacy.unit_records / stage.mu > 0.99
 
 
 def exact_release(task, stage, x, y):

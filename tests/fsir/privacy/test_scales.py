@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fsir.errors import TaskError
 from fsir.privacy import accounting
@@ -42,3 +45,51 @@ def test_the_papers_mechanisms_split_the_budget_over_their_parts():
     assert bare.mu == math.inf
     assert {block.sd for block in bare.blocks} == {0.0}
     assert {block.step for block in bare.blocks} == {1}
+
+
+# --- the split between sums and second moment -----------------------------------------------------
+
+
+@given(st.floats(0.01, 100.0), st.floats(0.001, 10.0), st.floats(0.05, 2.0))
+def test_any_split_costs_what_it_is_meant_to_cost(C, mu, x):
+    s_M, s_S, c = accounting.split_scales(C, mu, x)
+    assert accounting.joint_mu(C, c, s_M, s_S) == pytest.approx(mu, rel=1e-12)
+    assert (C / s_M) ** 2 == pytest.approx(x * (C * C / s_S) ** 2, rel=1e-12)
+    # The counts have all the weight that is free: a little more would cost.
+    assert accounting.joint_mu(C, 1.01 * c, s_M, s_S) > mu
+
+
+@given(st.floats(0.01, 100.0), st.floats(0.001, 10.0))
+def test_a_split_of_2_is_the_free_one(C, mu):
+    assert accounting.split_scales(C, mu, 2.0) == pytest.approx(
+        accounting.free_scales(C, mu), rel=1e-14
+    )
+
+
+@pytest.mark.parametrize("x", [0.0, -1.0, 2.001, math.nan])
+def test_a_split_outside_of_the_proof_is_an_error(x):
+    with pytest.raises(accounting.AccountingError, match="free split"):
+        accounting.split_scales(1.0, 1.0, x)
+
+
+@pytest.mark.parametrize("x", [0.05, 0.3, 1.0, 1.7, 2.0])
+def test_no_neighbours_found_by_search_are_farther_apart_than_the_cost(x):
+    """Replaced within a slice, relabelled, both, and null: all on one plane, which is enough.
+
+    A null record is zero with a count of zero; two records span a plane, and the release sees only
+    their lengths and the angle between them.
+    """
+    C = 1.7
+    mu = 0.4
+    s_M, s_S, c = accounting.split_scales(C, mu, x)
+    lengths = np.linspace(0.0, C, 41)
+    cosines = np.linspace(-1.0, 1.0, 201)
+    a, b, cos = np.meshgrid(lengths, lengths, cosines, indexing="ij")
+    second = (a**4 + b**4 - 2.0 * (a * b * cos) ** 2) / s_S**2
+    within = (a**2 + b**2 - 2.0 * a * b * cos) / s_M**2 + second
+    across = (a**2 + b**2 + 2.0 * c**2) / s_M**2 + second
+    null = (a**2 + c**2) / s_M**2 + a**4 / s_S**2
+    farthest = math.sqrt(max(within.max(), across.max(), null.max()))
+    assert farthest <= mu * (1 + 1e-12)
+    assert farthest > 0.999 * mu
+    assert math.sqrt(null.max()) <= mu / math.sqrt(2.0) * (1 + 1e-12)
