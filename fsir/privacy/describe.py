@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from fsir.privacy import accounting
 from fsir.privacy.claims import odds_factor, statement, total_cost
 from fsir.privacy.plan import FINAL, Stage, all_stages, minimum_size, report_size
+from fsir.task.public_map import Public
 from fsir.task.task import TRIMMED, Task
 
 _TRIMMING = (
@@ -70,6 +71,7 @@ def _leaving(task: Task) -> list[str]:
     return [
         *stages,
         "Each is sent once; a retry repeats the same bytes.",
+        *([] if task.public is None else _mapping(task, task.public)),
         _when(task),
         presence if task.report.presence else "No presence messages.",
         "No record, time stamp or count of refused records is part of a report.",
@@ -87,14 +89,40 @@ def _slices(task: Task) -> str:
 def _stage(task: Task, stage: Stage) -> str:
     values = sum(stage.sizes)
     if stage.name == FINAL:
-        features = f"all {stage.p}" if task.screening is None else f"at most {stage.p} active"
-        content = f"sums per slice, counts and second moments of {features} features"
+        content = f"sums per slice, counts and second moments of {_summed(task, stage)}"
         return f"final report: {values} noisy numbers ({content})"
     if task.screens_by_votes:
         sums = f"{values} noisy sums computed on the device"
         return f"screening report: names of features that stand out of {sums}"
     content = "coded sums" if stage.code else "sums per slice, and counts,"
     return f"screening report: {values} noisy numbers ({content} of all {stage.p} features)"
+
+
+def _summed(task: Task, stage: Stage) -> str:
+    """What a final report is about, of each record."""
+    if task.screening is not None:
+        return f"at most {stage.p} active features"
+    if task.public is not None and task.public.map is not None:
+        return f"{stage.p} mapped numbers"
+    return f"all {stage.p} features"
+
+
+def _mapping(task: Task, public: Public) -> list[str]:
+    own = "class" if task.response.classes else "interval"
+    constants = "are public constants, part of the task and the same for everybody."
+    if public.map is None:
+        turned = f"the public mean of its own {own} is taken away from each record."
+        made = f"The means come from {public.records} public records: they {constants}"
+    else:
+        turned = (
+            f"each record is turned into {public.coordinates} numbers by a public map, minus the "
+            f"public mean of its own {own}."
+        )
+        made = f"Both come from {public.records} public records: they {constants}"
+    return [
+        f"Before anything is added up, {turned}",
+        f"{made} A record is mapped alone.",
+    ]
 
 
 def _when(task: Task) -> str:

@@ -89,7 +89,7 @@ class MappedQuantiser(Quantiser):
     """Maps a record, alone, and takes the public centre of its own slice away before the clip.
 
     What comes out depends on this record and on public constants, to the last bit (docs/privacy.md,
-    proposition 10 and lemma 4).
+    proposition 10 and lemma 11).
     """
 
     def __init__(self, task: Task, stage: Stage, public: Public) -> None:

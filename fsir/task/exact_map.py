@@ -9,7 +9,7 @@ replaced record could move more than itself. So inputs, map and centres are whol
     centres   |c_hk| <= 2^52, in units of both
 
 Every product, every partial sum in any order and the difference are whole numbers of at most 2^53,
-which float64 holds exactly (docs/privacy.md, lemma 4).
+which float64 holds exactly (docs/privacy.md, lemma 11).
 """
 
 from __future__ import annotations

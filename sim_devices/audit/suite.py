@@ -18,7 +18,7 @@ from sim_devices.audit.pairs import PAIRS, AuditError, Pair, Records, pair
 from sim_devices.audit.shipped import cases
 from sim_devices.audit.shipped.agent import through_agent
 from sim_devices.audit.shipped.broken import BROKEN
-from sim_devices.audit.shipped.canary import orthogonal
+from sim_devices.audit.shipped.canary import mapped, orthogonal
 from sim_devices.audit.shipped.cases import LOOSE, Case, all_cases, small_task
 from sim_devices.audit.shipped.judge import finding, judge, of_case, of_processes
 from sim_devices.audit.subject import law_of_claim, ordinary, streams_of
@@ -173,12 +173,15 @@ def broken(name: str, epsilon: float, delta: float, runs: int, seed: int) -> Fin
         raise AuditError(f"broken {name!r}: choose one of {', '.join(BROKEN)}")
     task = broken_task(name, epsilon, delta)
     rng = np.random.default_rng(seed)
-    bound, faults = judge(BROKEN[name](task), task, orthogonal(task), runs, rng)
+    streams = orthogonal(task) if task.public is None else mapped(task)
+    bound, faults = judge(BROKEN[name](task), task, streams, runs, rng)
     return finding(f"agent ({name})", "canary", task, bound, faults)
 
 
 def broken_task(name: str, epsilon: float, delta: float) -> Task:
-    """With two stages where the fault needs them."""
+    """With two stages, or a public map, where the fault needs them."""
+    if name == "clip-first":
+        return cases.mapped_task((epsilon, delta))
     two = {"final_norm": 1.5, "limit": 4, "keep": 1, "share": 0.4}
     screening = {
         "reused-noise": two,

@@ -12,6 +12,7 @@ from pathlib import Path
 NOISE = "fsir/privacy/noise.py"
 RELEASE = "fsir/privacy/release.py"
 QUANTISER = "fsir/privacy/quantiser.py"
+EXACT_MAP = "fsir/task/exact_map.py"
 SCALES = "fsir/privacy/scales.py"
 MOMENTS = "fsir/privacy/moments.py"
 KEPT = "edge_agent/learning/kept.py"
@@ -169,6 +170,30 @@ MUTANTS = (
     _mutant(
         "truncation skipped",
         (QUANTISER, "np.clip(K, -reach, reach, out=K)", "np.clip(K, -1e9, 1e9, out=K)"),
+    ),
+    _mutant(
+        "clip skipped after the map",
+        (QUANTISER, "  # a power of two\n", "\n        self._longest = np.inf\n"),
+    ),
+    _mutant(
+        "public map with the centre of the record before",
+        (EXACT_MAP, "self._centres[slices]", "self._centres[np.roll(slices, 1)]"),
+    ),
+    _mutant(
+        "public map with rounded products",
+        (
+            EXACT_MAP,
+            "K @ self._matrix",
+            "(K.astype(np.float32) @ self._matrix.astype(np.float32)).astype(np.float64)",
+        ),
+    ),
+    _mutant(
+        "counts of the free split beside sums of another",
+        (
+            SCALES,
+            "accounting.split_scales(shape.norm, mu / g, split)",
+            "*accounting.split_scales(shape.norm, mu / g, split)[:2], shape.norm / 2**0.5",
+        ),
     ),
     _mutant(
         "unit unscaled", (SCALES, "free_scales(shape.norm, mu / g)", "free_scales(shape.norm, mu)")

@@ -14,7 +14,7 @@ import numpy as np
 from fsir.arrays import Flags, Integers, Matrix
 from fsir.estimate.totals import Totals
 from fsir.privacy import plan
-from fsir.privacy.quantiser import Quantiser
+from fsir.privacy.quantiser import quantiser_of
 from fsir.privacy.release import Release
 from fsir.task.task import Task
 from fsir.wire.messages import Report
@@ -65,8 +65,8 @@ def against_reports(task: Task, messages: Sequence[bytes], X: Matrix, slices: In
         stage = stage_named(task, report.stage)
         totals = Totals(stage)
         totals.add(_release(report))
-        quantiser = Quantiser(task, stage)
-        K = quantiser.clipped(quantiser.truncated(X[:, list(stage.features)])) * stage.grid
+        quantiser = quantiser_of(task, stage)
+        K = quantiser.clipped(quantiser.whole(X[:, list(stage.features)], slices)) * stage.grid
         total += _matched(stage, totals, K, slices)
     return total
 

@@ -17,7 +17,7 @@ from fsir.wire.decode import decode
 from fsir.wire.messages import Report, encode
 from sim_devices.audit.pairs import AuditError
 from sim_devices.audit.shipped.agent import Path, through_agent
-from sim_devices.audit.shipped.reference import expected
+from sim_devices.audit.shipped.reference import blocks_of, expected
 
 
 class HalvedNoise(SystemNoise):
@@ -82,6 +82,31 @@ def raw_votes(task: Task) -> Path:
     return publish
 
 
+def clips_first(task: Task) -> Path:
+    """An agent that clips a mapped record before it takes the centre of its slice away."""
+    if task.public is None:
+        raise AuditError(f"task {task.name!r} has no public centres: give one that has")
+    P = task.public.matrix(task.p)
+    centres = task.public.centre_rows()
+    path = through_agent(task)
+
+    def publish(X: Matrix, y: Sequence[Any]) -> list[bytes]:
+        (raw,) = path(X, y)
+        law = expected(task, plan.FINAL, (X, y))
+        slices = task.slicing.slices_of(list(y))
+        R = task.clip.truncate
+        rows = np.clip((X - task.features.centre) / task.features.scale, -R, R) @ P
+        lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+        rows *= np.minimum(1.0, task.clip.norm / np.maximum(lengths, 1e-300))
+        wrong = np.concatenate(blocks_of(law.stage, rows - centres[slices], slices))
+        moved = np.rint((wrong - law.mean) / law.worth).astype(np.int64)
+        report = decode(raw, Report)
+        pairs = zip(report.blocks, law.stage.spans, strict=True)
+        return [encode(replace(report, blocks=tuple(b + moved[span] for b, span in pairs)))]
+
+    return publish
+
+
 BROKEN: dict[str, Callable[[Task], Path]] = {
     "no-noise": with_noise(NoNoise),
     "half-noise": with_noise(HalvedNoise),
@@ -89,4 +114,5 @@ BROKEN: dict[str, Callable[[Task], Path]] = {
     "renoised": renoised,
     "unweighted": unweighted,
     "raw-votes": raw_votes,
+    "clip-first": clips_first,
 }

@@ -11,6 +11,7 @@ import numpy as np
 from fsir.arrays import Matrix
 from fsir.privacy import plan
 from fsir.task.task import Task
+from sim_devices.audit.pairs import AuditError
 from sim_devices.audit.shipped.reference import Stream, stage_named, stage_names
 
 _FAR = 100.0  # times the truncation: as far out as no sensor is
@@ -52,6 +53,26 @@ def orthogonal(task: Task) -> Streams:
     streams = [
         _with_unit(task, (X, y), reach * corner, label)
         for corner, label in zip(corners, labels[:2], strict=True)
+    ]
+    return Streams(*streams)
+
+
+def mapped(task: Task) -> Streams:
+    """Records of all slices; one unit of them, far on the side of the origin that is opposite to
+    the centre of its slice, goes to the other slice and there.
+
+    After the map and without their centres the two are on the clip, and orthogonal if the centres
+    are. Whoever clips before the centre is taken away lets them reach farther by its length.
+    """
+    if task.public is None:
+        raise AuditError(f"task {task.name!r} has no public centres: give one that has")
+    P = task.public.matrix(task.p)
+    labels = labels_of(task)
+    X = np.sin(np.arange(1.0, length(task) * task.p + 1)).reshape(-1, task.p) * task.clip.truncate
+    y = [labels[k % len(labels)] for k in range(len(X))]
+    streams = [
+        _with_unit(task, (X, y), -_FAR * task.clip.truncate * np.sign(P @ centre), label)
+        for centre, label in zip(task.public.centre_rows()[:2], labels[:2], strict=True)
     ]
     return Streams(*streams)
 

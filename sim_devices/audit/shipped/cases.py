@@ -1,8 +1,8 @@
 """What an agent is tried on: small tasks and streams, so that it runs in milliseconds.
 
 Every way in which an agent makes a report is here: one stage and two, the same records and fresh
-ones, dense reports and votes, a response code, units of several records, records that come one by
-one and all at once.
+ones, dense reports and votes, a response code, a public map, units of several records, records that
+come one by one and all at once.
 """
 
 from __future__ import annotations
@@ -11,8 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from scipy.linalg import hadamard
+
 from fsir.contract import task_from_table
 from fsir.privacy.accounting import mu_of
+from fsir.task.public_map import pack
 from fsir.task.task import Task
 from sim_devices.audit.shipped import canary
 from sim_devices.audit.shipped.canary import Streams
@@ -117,6 +121,26 @@ def votes() -> Case:
     return _of("two stages, votes", canary.orthogonal, task, effort=2.5)
 
 
+def mapped_task(budget: tuple[float, float] = LOOSE) -> Task:
+    """Eight features, four coordinates, centres farther out than the clip, and a split."""
+    public = {
+        "records": 100,
+        "coordinates": 4,
+        "centres": pack(1.5 * np.eye(3, 4)),
+        "shares": [0.5, 0.25, 0.25],
+        "map": pack(0.3 * hadamard(8)[:, :4]),
+    }
+    epsilon, delta = budget
+    privacy = {"epsilon": epsilon, "delta": delta, "split": 1.0}
+    clip = {"truncate": 1.0, "norm": 1.0}
+    return small_task(8, 3, clip=clip, public=public, privacy=privacy)
+
+
+def public_map() -> Case:
+    """Records that are mapped, each without the centre of its own slice."""
+    return _of("public map", canary.mapped, mapped_task())
+
+
 def all_cases() -> list[Case]:
     """Everything, the most telling first."""
     return [
@@ -127,6 +151,7 @@ def all_cases() -> list[Case]:
         half_step(),
         one_stage(),
         units(),
+        public_map(),
         votes(),
         two_stages(one_by_one=True),
         fresh_records(),

@@ -18,6 +18,7 @@ from scipy.special import log_ndtr, ndtr
 
 from fsir.arrays import Integers, Matrix
 from fsir.privacy import plan
+from fsir.task.public_map import Public
 from fsir.task.task import Task
 
 _JUST_BELOW_ONE = 1.0 - 2.0**-50
@@ -65,8 +66,9 @@ def expected(task: Task, name: str, stream: Stream) -> Expected:
     stage = stage_named(task, name)
     X, y = _rows_of(task, name, stream)
     norm = _norm(task, name)
-    K = _quantised(task, X, norm, list(stage.features))
-    mean = np.concatenate(_sums(stage, K, task.slicing.slices_of(np.asarray(y))))
+    slices = task.slicing.slices_of(np.asarray(y))
+    K = _quantised(task, X, slices, norm, list(stage.features))
+    mean = np.concatenate(blocks_of(stage, K, slices))
     mu, by_block = _noise(task, stage, norm)
     sds = [np.full(block.size, sd) for block, sd in zip(stage.blocks, by_block, strict=True)]
     return Expected(stage, mean, np.concatenate(sds), mu)
@@ -95,6 +97,8 @@ def _rows_of(task: Task, name: str, stream: Stream) -> Stream:
 def _norm(task: Task, name: str) -> float:
     """How long a record may be in a stage."""
     screening = task.screening
+    if task.public is not None:
+        return task.clip.norm
     if screening is None or name == plan.SCREENING:
         return min(task.clip.norm, task.clip.truncate * math.sqrt(task.p))
     p = screening.limit
@@ -103,13 +107,15 @@ def _norm(task: Task, name: str) -> float:
     return min(norm or math.inf, task.clip.truncate * math.sqrt(p))
 
 
-def _quantised(task: Task, X: Matrix, norm: float, features: list[int]) -> Matrix:
+def _quantised(task: Task, X: Matrix, slices: Integers, norm: float, features: list[int]) -> Matrix:
     """Rows on the public grid, truncated and clipped, in the units of the task."""
-    grid = 2.0 ** math.ceil(math.log2(task.clip.truncate) - 14 - 1e-12)
-    centre = np.array(task.features.centre)[features]
-    scale = np.array(task.features.scale)[features]
-    reach = math.floor(task.clip.truncate / grid)
-    K = np.trunc(np.clip((X[:, features] - centre) * (1.0 / (scale * grid)), -reach, reach))
+    if task.public is None:
+        grid = _grid(task.clip.truncate, 14)
+        K = _truncated(task, X, grid, features)
+    else:
+        grid = _grid(norm, 14)
+        reach = math.floor(norm / grid)
+        K = np.trunc(np.clip(_mapped(task, task.public, X, slices) / grid, -reach, reach))
     longest = norm / grid
     lengths = np.sqrt((K * K).sum(axis=1, keepdims=True))
     shrinkage = longest / np.maximum(lengths, 1.0) * _JUST_BELOW_ONE
@@ -117,7 +123,36 @@ def _quantised(task: Task, X: Matrix, norm: float, features: list[int]) -> Matri
     return clipped * grid
 
 
-def _sums(stage: plan.Stage, K: Matrix, slices: Integers) -> list[Matrix]:
+def _grid(reach: float, bits: int) -> float:
+    return float(2.0 ** math.ceil(math.log2(reach) - bits - 1e-12))
+
+
+def _truncated(task: Task, X: Matrix, grid: float, features: list[int]) -> Matrix:
+    """Features in whole steps of a grid."""
+    centre = np.array(task.features.centre)[features]
+    scale = np.array(task.features.scale)[features]
+    reach = math.floor(task.clip.truncate / grid)
+    K: Matrix = np.trunc(np.clip((X[:, features] - centre) * (1.0 / (scale * grid)), -reach, reach))
+    return K
+
+
+def _mapped(task: Task, public: Public, X: Matrix, slices: Integers) -> Matrix:
+    """What proposition 10 is about, before the clip: in 64-bit integers, one record at a time."""
+    grid = _grid(task.clip.truncate, 20)
+    K = _truncated(task, X, grid, list(range(task.p))).astype(np.int64)
+    P = public.matrix(task.p)
+    shift = -64
+    while np.abs(np.rint(P * 2.0 ** (shift + 1))).sum(axis=0).max() <= 2.0**32:
+        shift += 1
+    whole = np.rint(P * 2.0**shift).astype(np.int64)
+    centres = np.rint(public.centre_rows() / grid * 2.0**shift).astype(np.int64)
+    rows = [
+        (row[:, None] * whole).sum(axis=0) - centres[h] for row, h in zip(K, slices, strict=True)
+    ]
+    return np.array(rows, np.float64) * (grid / 2.0**shift)
+
+
+def blocks_of(stage: plan.Stage, K: Matrix, slices: Integers) -> list[Matrix]:
     """The blocks of a report before any noise."""
     one_hot = (slices[:, None] == np.arange(stage.slices)).astype(np.float64)
     columns = one_hot @ (np.array(stage.code) / 1024.0) if stage.code else one_hot
@@ -138,6 +173,12 @@ def _noise(task: Task, stage: plan.Stage, norm: float) -> tuple[float, tuple[flo
     if task.screening is not None and not task.asks_for_fresh_records:
         share = task.screening.share
         mu *= math.sqrt(share if stage.name == plan.SCREENING else 1.0 - share)
-    sums = 2.0 * norm * task.privacy.unit_records / mu
-    counts = sums / norm * (math.sqrt(2.0) if stage.has_second else 1.0)
-    return mu, (sums, counts, math.sqrt(2.0) * norm * sums, norm * sums)
+    each = mu / task.privacy.unit_records
+    if not stage.has_second:
+        sums = 2.0 * norm / each
+        return mu, (sums, sums / norm, math.inf, math.inf)
+    x = task.privacy.split or 2.0
+    B = (each / (1.0 + x / 2.0)) ** 2
+    sums = norm * math.sqrt(2.0 / (x * B))
+    second = norm * norm * math.sqrt(2.0 / B)
+    return mu, (sums, sums / (norm * math.sqrt(x) / 2.0), second, second / math.sqrt(2.0))

@@ -11,7 +11,7 @@ from fsir.privacy import accounting
 from fsir.privacy.claims import odds_factor, total_cost
 from fsir.privacy.describe import describe
 from fsir.privacy.plan import minimum_size
-from tests.fsir.tasks import screened, task
+from tests.fsir.tasks import mapped, screened, task
 
 PLAIN = task(
     5,
@@ -113,3 +113,30 @@ def test_two_reports_are_two_lines():
     assert "names of features" in votes
     numbers = describe(task(5, response={"classes": None, "cuts": [0.0, 1.0]}))
     assert "a number, in 3 intervals" in numbers
+
+
+LEAVES = """\
+What would leave the device:
+  1. final report: 18 noisy numbers (sums per slice, counts and second moments of 3 mapped numbers)
+  Each is sent once; a retry repeats the same bytes.
+  Before anything is added up, each record is turned into 3 numbers by a public map, minus the \
+public mean of its own class.
+  Both come from 300 public records: they are public constants, part of the task and the same for \
+everybody. A record is mapped alone.
+  It leaves when 100 records have been offered. One that cannot be used counts as empty.
+"""
+CENTRED = """\
+  1. final report: 42 noisy numbers (sums per slice, counts and second moments of all 6 features)
+  Each is sent once; a retry repeats the same bytes.
+  Before anything is added up, the public mean of its own class is taken away from each record.
+  The means come from 300 public records: they are public constants, part of the task and the same \
+for everybody. A record is mapped alone.
+"""
+
+
+def test_a_public_map_and_public_centres_are_told_in_words():
+    assert LEAVES in describe(mapped(6, 3))
+    assert CENTRED in describe(mapped(6, identity=True))
+    numbers = mapped(6, 3, response={"classes": None, "cuts": [0.0, 1.0]})
+    assert "public mean of its own interval." in describe(numbers)
+    assert "public" not in describe(task(6))
