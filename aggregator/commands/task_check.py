@@ -85,7 +85,7 @@ def _stage(task: Task, stage: Stage, records: int) -> dict[str, Any]:
     tolerated = _TOLERATED if sd > 0 else ()
     return {
         "stage": stage.name,
-        "features": stage.p,
+        "features": len(stage.features),
         "numbers": sum(stage.sizes),
         "bytes": _bytes(task, stage),
         "norm": stage.norm,

@@ -71,7 +71,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--broken",
         metavar="HOW",
-        help="agent: no-noise, half-noise, reused-noise, renoised, unweighted or raw-votes",
+        help="agent: no-noise, half-noise, reused-noise, renoised, unweighted, raw-votes or "
+        "clip-first",
     )
     parser.add_argument(
         "--quick", action="store_true", help="only the shipped agent, on all its cases: seconds"

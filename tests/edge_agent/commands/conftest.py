@@ -6,6 +6,7 @@ import pytest
 import tomli_w
 
 from edge_agent.state.state import State
+from fsir.task.public_map import as_text
 from tests.edge_agent.world import DEVICE, data, receipt, simulated, subspace
 from tests.fsir.tasks import task
 
@@ -17,7 +18,7 @@ def files(tmp_path):
     """A task file and a policy file."""
 
     def write(of, policy=""):
-        (tmp_path / "task.toml").write_text(tomli_w.dumps(of.table()))
+        (tmp_path / "task.toml").write_text(tomli_w.dumps(as_text(of.table())))
         (tmp_path / "agent.toml").write_text(policy)
         return ["--task", str(tmp_path / "task.toml"), "--policy", str(tmp_path / "agent.toml")]
 

@@ -6,7 +6,7 @@ import json
 
 from edge_agent.cli import main
 from edge_agent.consent.policy import Policy
-from tests.fsir.tasks import screened, task
+from tests.fsir.tasks import mapped, screened, task
 
 
 def test_check_says_what_a_task_takes_and_whether_it_may(files, capsys):
@@ -18,6 +18,13 @@ def test_check_says_what_a_task_takes_and_whether_it_may(files, capsys):
     said = capsys.readouterr().out
     assert "REFUSES" in said
     assert "protects 1 record" in said
+
+
+def test_check_tells_of_a_public_map(files, capsys):
+    assert main(["check", *files(mapped(6, 3))]) == 0
+    said = capsys.readouterr().out
+    assert "each record is turned into 3 numbers by a public map" in said
+    assert "This device would take part." in said
 
 
 def test_check_for_programs(files, capsys):

@@ -6,6 +6,7 @@ import copy
 import doctest
 import random
 
+import msgpack
 import numpy as np
 import pytest
 
@@ -18,6 +19,10 @@ from edge_agent.errors import StateError
 from edge_agent.member import Member
 from edge_agent.river.transformer import FSIR
 from fsir.estimate.subspace import projection_loss
+from fsir.privacy.moments import Moments
+from fsir.privacy.plan import first_stage
+from fsir.wire.messages import topic
+from tests.fsir.tasks import mapped
 
 
 @pytest.mark.filterwarnings("default")  # of River's own data sets and of pandas
@@ -177,6 +182,23 @@ def test_raw_pipelines_are_welcome_in_a_federation(offline, offered):
 
 def federated(member):
     return FSIR(member=member, raw_features=True)
+
+
+def test_under_a_public_map_it_learns_what_the_accumulators_learn(offline):
+    task = mapped(6, 3)
+    offline.agent.receive(topic("test", "task"), task.encode())
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, 6))
+    y = rng.choice(["a", "b", "c", "not a class"], 60).tolist()
+    model = federated(offline)
+    for row, label in zip(X.tolist(), y, strict=True):
+        model.learn_one(dict(zip(task.features.names, row, strict=True)), label)
+    learned = Moments(task, first_stage(task))
+    learned.learn_many(X, y)
+    assert offline.agent.n == 60
+    offline.agent.checkpoint()
+    stored = msgpack.unpackb(offline.agent.state.progress("test").learned)
+    assert stored == learned.state()
 
 
 def test_a_federated_transformer_cannot_be_copied(offline):
