@@ -12,7 +12,7 @@ def filled(task, stage, n=200, seed=0):
     """Moments of n random records with random classes."""
     rng = np.random.default_rng(seed)
     moments = Moments(task, stage)
-    X = rng.normal(size=(n, stage.p))
+    X = rng.normal(size=(n, len(stage.features)))
     moments.learn_many(X, rng.choice(task.response.classes, n))
     return moments
 

@@ -13,7 +13,7 @@ from fsir.privacy.noise import Noise, SeededNoise
 from fsir.privacy.plan import final_stage, first_stage
 from fsir.privacy.release import release
 from tests.fsir.learned import filled
-from tests.fsir.tasks import screened, task
+from tests.fsir.tasks import mapped, screened, task
 
 
 class Still(Noise):
@@ -43,8 +43,9 @@ def test_the_layout_is_the_documented_one():
         (screened(6), None),
         (screened(6), (0, 2, 5)),
         (screened(6, code="simplex"), None),
+        (mapped(6, 3, privacy={"split": 1.0}), None),
     ],
-    ids=["one stage", "screening", "final", "coded"],
+    ids=["one stage", "screening", "final", "coded", "mapped"],
 )
 def test_published_values_scatter_around_the_exact_ones_as_the_plan_says(made, features):
     stage = first_stage(made) if features is None else final_stage(made, features)

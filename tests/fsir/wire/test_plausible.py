@@ -14,7 +14,7 @@ from fsir.privacy.plan import Stage, final_stage, first_stage
 from fsir.privacy.release import release
 from fsir.task.task import MECHANISMS, Task
 from fsir.wire.plausible import FALSE_ALARM, Plausibility, allowed_sizes, implausible
-from tests.fsir.tasks import screened, task
+from tests.fsir.tasks import mapped, screened, task
 
 N = 100
 
@@ -26,7 +26,8 @@ def stages() -> list[tuple[Task, Stage]]:
     for code in ("slices", "simplex"):
         made = screened(code=code)
         pairs += [(made, first_stage(made)), (made, final_stage(made, (1, 4)))]
-    return pairs
+    public = [mapped(6, 3, privacy={"split": 0.5}), mapped(5, identity=True)]
+    return pairs + [(made, first_stage(made)) for made in public]
 
 
 def test_counts_may_lack_what_was_refused_and_may_not_in_version_1() -> None:
@@ -63,7 +64,7 @@ def test_honest_reports_about_extreme_data_pass(made: Task, stage: Stage) -> Non
     rng = np.random.default_rng(0)
     one_slice = np.full(N, "b")
     mixed = rng.choice(["a", "b", "c"], N)
-    for seed, X in enumerate(extremes(stage.p, rng)):
+    for seed, X in enumerate(extremes(len(stage.features), rng)):
         for y in (one_slice, mixed):
             moments = Moments(made, stage)
             moments.learn_many(X, y)
