@@ -10,6 +10,7 @@ from fsir.limits import ID_BYTES, MAX_FEATURES, MAX_SLICES
 from fsir.wire import codec
 from fsir.wire.fields import MessageFields, read_message
 from fsir.wire.messages import (
+    OPTIONAL_ARRAYS,
     STAGES,
     STATUSES,
     Active,
@@ -106,7 +107,7 @@ def _subspace(fields: MessageFields) -> Subspace:
             f"field 'basis': shape {basis.shape} does not fit {len(features)} features"
         )
     # The classifier before the rest: the first fault found is the one that is told.
-    classifier = _classifier(fields, basis.shape[1]) if fields.has("classifier") else None
+    classifier = _classifier(fields, *basis.shape) if fields.has("classifier") else None
     return Subspace(
         task=fields.digest(),
         version=fields.whole("version"),
@@ -120,10 +121,20 @@ def _subspace(fields: MessageFields) -> Subspace:
         refused=fields.whole("refused"),
         classifier=classifier,
         notes=fields.texts("notes", at_most=_MOST_NOTES),
+        expected_accuracy=_accuracy(fields),
     )
 
 
-def _classifier(parent: MessageFields, dimension: int) -> Classifier:
+def _accuracy(fields: MessageFields) -> float | None:
+    if not fields.has("expected_accuracy"):
+        return None
+    accuracy = fields.size("expected_accuracy")
+    if accuracy > 1.0:
+        raise fields.wrong("expected_accuracy", accuracy, "a share, at most 1")
+    return accuracy
+
+
+def _classifier(parent: MessageFields, features: int, dimension: int) -> Classifier:
     value = parent.get("classifier")
     if not isinstance(value, dict):
         raise parent.wrong("classifier", value, "a table")
@@ -132,15 +143,39 @@ def _classifier(parent: MessageFields, dimension: int) -> Classifier:
     weights = fields.array("weights", 2)
     bias = fields.array("bias", 1)
     centroids = fields.array("centroids", 2)
+    basis, whitening, centres = (
+        fields.array(name, 2) if fields.has(name) else None for name in OPTIONAL_ARRAYS
+    )
+    temperature = fields.size("temperature") if fields.has("temperature") else 1.0
+    doubtful = fields.texts("doubtful", (), at_most=MAX_SLICES)
     fields.done()
+    if not temperature > 0.0:
+        raise fields.wrong("temperature", temperature, "a number above 0")
+    if basis is not None:
+        dimension = basis.shape[1]
     shape = (len(classes), dimension)
     fits = weights.shape == centroids.shape == shape and bias.shape == (len(classes),)
+    fits = fits and (basis is None or len(basis) == features) and set(doubtful) <= set(classes)
+    fits = fits and (whitening is None) == (centres is None)
+    if whitening is not None and centres is not None:
+        width = len(whitening)
+        fits = fits and whitening.shape == (width, width) and centres.shape == (len(classes), width)
     if not fits or not classes:
         raise MessageError(
             f"field 'classifier': arrays do not fit {len(classes)} classes "
             f"in {dimension} dimensions"
         )
-    return Classifier(classes, weights, bias, centroids)
+    return Classifier(
+        classes=classes,
+        weights=weights,
+        bias=bias,
+        centroids=centroids,
+        basis=basis,
+        temperature=temperature,
+        doubtful=doubtful,
+        whitening=whitening,
+        centres=centres,
+    )
 
 
 def _presence(fields: MessageFields) -> Presence:

@@ -24,6 +24,7 @@ VERSION = 1
 PREFIX = f"fsir/{VERSION}"
 STAGES = (SCREENING, FINAL)
 STATUSES = ("counted", "duplicate", "refused")
+OPTIONAL_ARRAYS = ("basis", "whitening", "centres")  # of a classifier
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -83,13 +84,21 @@ class Active:
 class Classifier:
     """Linear scores `weights @ z + bias` of a projected record `z`, one per class.
 
-    The largest one wins.
+    The largest one wins. `z` are the coordinates of the subspace, or, where the classifier needs
+    more directions than the subspace shows, those of its own `basis`.
     """
 
     classes: tuple[str, ...]
     weights: Matrix
     bias: Matrix
     centroids: Matrix  # classes x dimension
+    basis: Matrix | None = None  # features x dimension
+    temperature: float = 1.0  # scores over this are log odds whose confidence is the right one
+    doubtful: tuple[str, ...] = ()  # classes that hardly anybody reported, as far as noise shows
+    # For who goes on learning with a public map: `whitening^T P^T x` has unit covariance within
+    # classes, around these centres.
+    whitening: Matrix | None = None  # coordinates x coordinates
+    centres: Matrix | None = None  # classes x coordinates
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -110,6 +119,8 @@ class Subspace:
         The expected `projection_loss` of the basis against the truth.
     classifier : Classifier or None
         Where the response is a class.
+    expected_accuracy : float or None
+        How often the classifier is expected to be right about people who took no part.
     notes : tuple of str
         What whoever uses the estimate should know about it.
 
@@ -143,6 +154,7 @@ class Subspace:
     refused: int = 0
     classifier: Classifier | None = None
     notes: tuple[str, ...] = ()
+    expected_accuracy: float | None = None
 
     @property
     def dimension(self) -> int:
@@ -233,16 +245,27 @@ def _subspace(subspace: Subspace) -> dict[str, Any]:
     }
     if subspace.classifier is not None:
         body["classifier"] = _classifier(subspace.classifier)
+    if subspace.expected_accuracy is not None:
+        body["expected_accuracy"] = subspace.expected_accuracy
     return body
 
 
 def _classifier(classifier: Classifier) -> dict[str, Any]:
-    return {
+    body = {
         "classes": list(classifier.classes),
         "weights": _packed(classifier.weights),
         "bias": _packed(classifier.bias),
         "centroids": _packed(classifier.centroids),
     }
+    # What version 0.1 did not know is left out where there is nothing to say.
+    if classifier.temperature != 1.0:
+        body["temperature"] = classifier.temperature
+    if classifier.doubtful:
+        body["doubtful"] = list(classifier.doubtful)
+    for name in OPTIONAL_ARRAYS:
+        if (array := getattr(classifier, name)) is not None:
+            body[name] = _packed(array)
+    return body
 
 
 def _packed(array: Matrix) -> list[Any]:
