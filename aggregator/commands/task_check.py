@@ -4,29 +4,29 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 from typing import Any
 
-from aggregator.tasks.forecast import expected_error, report_bytes
+from aggregator.tasks.checked import checked, rarest
+from aggregator.tasks.mapped import directions
 from fsir.contract import load_task
 from fsir.errors import FsirError
-from fsir.privacy.accounting import minimum_sample_size
-from fsir.privacy.claims import statement
 from fsir.privacy.describe import describe
-from fsir.privacy.plan import Stage, all_stages
+from fsir.task.public_map import Public
 from fsir.task.task import Task
-from fsir.wire.plausible import allowed_sizes
 
 PAGE = {
     "description": """\
 Validate a task file and explain it: what leaves a device, how much noise there is, from how many \
 records on it is
 tolerable, what the budget buys, and how far off the subspace is expected to be with so many \
-devices, if the response
-explains the given share of the variance of each direction (0.05 is faint, 0.5 is plain to see).
+devices. A task with
+[public] is tried on invented federations: classes lie where the public sample has them, shifted \
+by as much as the
+estimate holds possible. For other tasks the response explains the given share of the variance of \
+each direction (0.05 is
+faint, 0.5 is plain to see).
 """
 }
-_TOLERATED = (0.1, 0.05, 0.02)  # noise of a slice mean, in standardised units
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +36,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--devices", default="10,100,1000", metavar="K,K,...", help="default: %(default)s"
     )
     parser.add_argument(
-        "--signal", type=float, default=0.3, metavar="SHARE", help="default: %(default)s"
+        "--signal",
+        type=float,
+        default=0.3,
+        metavar="SHARE",
+        help="of variance, for tasks without [public] (default: %(default)s)",
     )
     parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
 
@@ -47,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
         raise FsirError(f"--signal {args.signal}: a share of variance, between 0 and 1")
     devices = _devices(args.devices)
     task = load_task(args.file)
-    answer = _check(task, devices, args.signal)
+    answer = checked(task, devices, args.signal)
     if args.json:
         print(json.dumps(answer))
     else:
@@ -65,60 +69,34 @@ def _devices(text: str) -> list[int]:
     return devices
 
 
-def _check(task: Task, devices: list[int], signal: float) -> dict[str, Any]:
-    records, _ = allowed_sizes(task)
-    # A deadline without a smallest number of records leaves open how many there will be.
-    # The federation that is invented knows nothing in advance: it is none of a task with [public].
-    counts = devices if records > 1 and task.public is None else []
-    return {
-        "task": task.name,
-        "digest": task.digest.hex(),
-        "proven": statement(task).proven,
-        "records": records,
-        "stages": [_stage(task, stage, records) for stage in all_stages(task)],
-        "signal": signal,
-        "expected_error": {k: expected_error(task, records, k, signal) for k in counts},
-    }
-
-
-def _stage(task: Task, stage: Stage, records: int) -> dict[str, Any]:
-    sd = stage.sums.sd
-    tolerated = _TOLERATED if sd > 0 else ()
-    return {
-        "stage": stage.name,
-        "features": len(stage.features),
-        "numbers": sum(stage.sizes),
-        "bytes": _bytes(task, stage),
-        "norm": stage.norm,
-        "mu": stage.mu if math.isfinite(stage.mu) else None,
-        "noise_of_a_sum": sd,
-        "noise_of_a_mean": sd / records,
-        "records_for_noise": {f"{noise:g}": minimum_sample_size(sd, noise) for noise in tolerated},
-    }
-
-
-def _bytes(task: Task, stage: Stage) -> int:
-    if task.screens_by_votes and stage is all_stages(task)[0]:
-        return stage.p * stage.slices // 8 + 100
-    return report_bytes(stage)
-
-
 def _explain(task: Task, answer: dict[str, Any]) -> None:
     print(describe(task))
-    print("\nThe noise:")
+    print("\nThe noise of one report:")
     for stage in answer["stages"]:
-        _explain_stage(stage, answer["records"])
-    _explain_error(task, answer)
+        _explain_stage(task, stage, answer["records"])
+    if task.public is None:
+        _explain_error(task, answer)
+    else:
+        _explain_forecast(task, task.public, answer)
+    if not answer["expected_error"]:
+        print(
+            "  unknown: the task has a deadline and does not say how many records there will be "
+            "at least (sigma_0)"
+        )
     if answer["proven"]:
         print("\nThe task is valid.")
     else:
         print("\nThe task is valid, but its protection is NOT PROVEN.")
 
 
-def _explain_stage(stage: dict[str, Any], records: int) -> None:
+def _explain_stage(task: Task, stage: dict[str, Any], records: int) -> None:
+    label, share = rarest(task)
+    about = f"a slice with 1/{task.slicing.count} of"
+    if label is not None:
+        about = f"the rarest slice, {label!r}, {share:.1%} of"
     print(
         f"  {stage['stage']}: clip {stage['norm']:.4g}, sd {stage['noise_of_a_sum']:.4g} on a sum, "
-        f"{stage['noise_of_a_mean']:.3g} on a slice mean of {records} records"
+        f"{stage['noise_of_a_mean']:.3g} on the mean of {about} the {records} records"
     )
     needed = ", ".join(
         f"{n} records for {noise}" for noise, n in stage["records_for_noise"].items()
@@ -133,17 +111,33 @@ def _explain_error(task: Task, answer: dict[str, Any]) -> None:
         f"\nThe expected error, if the response explains {answer['signal']:.0%} of the variance "
         "of each direction"
     )
-    worst = (2 * (task.dimension or 1)) ** 0.5
     print(
-        f"(projection loss: 0 is exact, {worst:.3g} means that nothing was learned; "
-        "one direction if `auto`):"
+        f"(projection loss: 0 is exact, {answer['random_loss']:.3g} is that of directions drawn by "
+        "lot; one direction if `auto`):"
     )
     for devices, error in answer["expected_error"].items():
         print(f"  {devices:>7} devices: {error:.3f}")
-    if task.public is not None:
-        print("  unknown: the estimate starts from what the task says is public")
-    elif not answer["expected_error"]:
-        print(
-            "  unknown: the task has a deadline and does not say how many records there will be "
-            "at least (sigma_0)"
-        )
+
+
+def _explain_forecast(task: Task, public: Public, answer: dict[str, Any]) -> None:
+    d = directions(task, public)
+    print(
+        "\nThe expected error in invented federations, with classes where the public sample has "
+        "them, shifted by\nas much as other records of the same people may be, up to those of "
+        "other people"
+    )
+    yardstick = f"{answer['random_loss']:.3g} is that of directions drawn by lot"
+    print(
+        f"(projection loss of {d} direction{'s'[: d > 1]} of {task.p} features: "
+        f"0 is exact, {yardstick}):"
+    )
+    print(_forecast_line("no reports", answer["without_reports"]))
+    for devices, found in answer["forecast"].items():
+        print(_forecast_line(f"{devices} devices", found))
+
+
+def _forecast_line(name: str, found: dict[str, Any]) -> str:
+    line = f"  {name:>15}: {found['loss']:.3f}"
+    if found["expected_accuracy"] is None:
+        return line
+    return f"{line}, the classifier right in {found['expected_accuracy']:.0%}"

@@ -1,13 +1,14 @@
-"""The text of a task file, with comments for whoever edits it, from a public sample."""
+"""A task file without a public map, with comments for whoever edits it, from a public sample."""
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
-from typing import Any
 
-from aggregator.tasks.sample import Sample, Sliced, short, some
+from aggregator.tasks.csv_table import some
+from aggregator.tasks.sample import Sample, short
+from aggregator.tasks.slices import Sliced
+from aggregator.tasks.toml import toml
 from fsir.errors import FsirError, TaskError
 from fsir.privacy.accounting import free_scales, minimum_sample_size, mu_of
 from fsir.task.public_sample import TRUNCATE, standard, varying
@@ -37,12 +38,12 @@ def draft(sample: Sample, sliced: Sliced, wishes: Wishes) -> str:
     records = _records(norm, wishes) if wishes.records is None else wishes.records
     return _TEXT.format(
         sample=len(sample.X),
-        name=_toml(wishes.name),
-        names=_toml(sample.names),
-        centre=_toml([short(value) for value in constants.centre]),
+        name=toml(wishes.name),
+        names=toml(sample.names),
+        centre=toml([short(value) for value in constants.centre]),
         note=_note(sample),
-        scale=_toml([short(value) for value in constants.scale]),
-        response=_toml(wishes.response),
+        scale=toml([short(value) for value in constants.scale]),
+        response=toml(wishes.response),
         why=sliced.why,
         slices=_slices(sliced.slicing),
         truncate=TRUNCATE,
@@ -77,18 +78,14 @@ def _note(sample: Sample) -> str:
 
 def _slices(slicing: Slicing) -> str:
     if slicing.classes:
-        return f"classes = {_toml(slicing.classes)}"
-    return f"cuts = {_toml(slicing.cuts)}"
+        return f"classes = {toml(slicing.classes)}"
+    return f"cuts = {toml(slicing.cuts)}"
 
 
 def _screening(norm: float, p: int) -> str:
     if p <= MANY_FEATURES:
         return ""
     return _SCREENING.format(factor=short(norm / math.sqrt(p)))
-
-
-def _toml(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
 
 
 _TEXT = """\

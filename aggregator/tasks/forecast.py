@@ -6,16 +6,15 @@ An invented federation goes through the real estimator.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from aggregator.tasks.invented import Fleet
 from fsir.arrays import Matrix
-from fsir.estimate import trimming
 from fsir.estimate.subspace import estimate, projection_loss
-from fsir.estimate.totals import Totals
 from fsir.privacy.plan import Stage, final_stage
-from fsir.task.task import TRIMMED, Task
+from fsir.task.task import Task
 from fsir.wire.codec import pack
 
 _FEDERATIONS = 3  # to average over
@@ -38,66 +37,45 @@ def expected_error(task: Task, n: int, devices: int, share: float) -> float:
     of 1.
     """
     stage = last_stage(task)
-    d = min(task.dimension or 1, stage.p, stage.slices - 1)
+    d = directions(task, stage)
     fixed = replace(task, dimension=d)
-    trimmed = task.aggregation == TRIMMED
-    federation = _Invented(
-        stage=stage,
-        records=n * devices,
-        devices=devices,
-        share=share,
-        inflation=trimming.inflation(devices) if trimmed else 1.0,
-    )
+    fleet = Fleet.of(task, stage, n, devices)
     rng = np.random.default_rng(1)
     losses = []
     for _ in range(_FEDERATIONS):
         U = np.linalg.qr(rng.normal(size=(stage.p, d)))[0]
-        totals = federation.totals(U, rng)
+        totals = fleet.totals(_sums(fleet, share, U, rng), rng)
         losses.append(projection_loss(estimate(fixed, totals).basis, U))
     return float(np.mean(losses))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Invented:
-    """A federation that nobody has asked."""
+def directions(task: Task, stage: Stage) -> int:
+    """How many directions a forecast is about: one, if `auto`."""
+    return min(task.dimension or 1, stage.p, stage.slices - 1)
 
-    stage: Stage
-    records: int  # of all devices
-    devices: int
-    share: float  # of the variance of each direction, explained by the response
-    inflation: float  # of all noise, by trimming
 
-    def totals(self, U: Matrix, rng: np.random.Generator) -> Totals:
-        """What its reports add up to, if the response depends on the directions U, p x d."""
-        more = math.sqrt(self.inflation)
-        exact = self._exact(U, rng, more)
-        totals = Totals(self.stage)
-        totals.n = self.records
-        totals.devices = self.devices
-        totals.inflation = self.inflation
-        for block, total in zip(self.stage.blocks, totals.blocks, strict=True):
-            noise = more * block.sd * math.sqrt(self.devices) * rng.normal(size=block.size)
-            total[...] = np.rint((exact[block.name] + noise) / block.worth).astype(np.int64)
-        return totals
+def _sums(fleet: Fleet, share: float, U: Matrix, rng: np.random.Generator) -> dict[str, Matrix]:
+    """The sums over all records, before noise, if the response depends on the directions U, p x d.
 
-    def _exact(self, U: Matrix, rng: np.random.Generator, more: float) -> dict[str, Matrix]:
-        """The sums over all records, before noise; the order of the draws is part of the result."""
-        N = self.records
-        H = self.stage.slices
-        p, d = U.shape
-        variance = min(1.0, self.stage.norm**2 / p)
-        contrasts = np.linalg.qr(np.column_stack([np.ones(H), rng.normal(size=(H, d))]))[0][:, 1:]
-        M = math.sqrt(variance * self.share / H) * U @ contrasts.T
-        sampling = more * math.sqrt(variance * N / H)
-        upper = rng.normal(0.0, more * variance * math.sqrt(N), p * (p - 1) // 2)
-        sums = (N * M + sampling * rng.normal(size=(p, H))).reshape(-1)
-        diagonal = N * variance * (1.0 + more * math.sqrt(2.0 / N) * rng.normal(size=p))
-        return {
-            "sums": sums,
-            "counts": np.full(H, N / H),
-            "diagonal": diagonal,
-            "off_diagonal": upper,
-        }
+    The order of the draws is part of the result.
+    """
+    N = fleet.records
+    more = fleet.more
+    H = fleet.stage.slices
+    p, d = U.shape
+    variance = min(1.0, fleet.stage.norm**2 / p)
+    contrasts = np.linalg.qr(np.column_stack([np.ones(H), rng.normal(size=(H, d))]))[0][:, 1:]
+    M = math.sqrt(variance * share / H) * U @ contrasts.T
+    sampling = more * math.sqrt(variance * N / H)
+    upper = rng.normal(0.0, more * variance * math.sqrt(N), p * (p - 1) // 2)
+    sums = (N * M + sampling * rng.normal(size=(p, H))).reshape(-1)
+    diagonal = N * variance * (1.0 + more * math.sqrt(2.0 / N) * rng.normal(size=p))
+    return {
+        "sums": sums,
+        "counts": np.full(H, N / H),
+        "diagonal": diagonal,
+        "off_diagonal": upper,
+    }
 
 
 def report_bytes(stage: Stage) -> int:

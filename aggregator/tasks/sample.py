@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
+from aggregator.tasks.columns import Cleaned, cleaned, column, constants, copies
+from aggregator.tasks.csv_table import CsvTable, some
 from fsir.arrays import Integers, Matrix
 from fsir.errors import FsirError
-from fsir.task.public_sample import forward_selection
-from fsir.task.slicing import Slicing
-
-FEW_CLASSES = 12  # whole numbers with at most so many different values are classes, not a quantity
+from fsir.task.public_sample import forward_selection, varying
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,66 +22,70 @@ class Sample:
     names: list[str]
     X: Matrix
     response: list[str]
+    groups: Integers | None = None  # who each record is of
+    notes: tuple[str, ...] = ()  # what was left out, and why
+
+    def useful(self) -> Sample:
+        """Without features that say nothing: constant ones, and copies of others."""
+        varied = self.without(constants(self.names, self.X))
+        useful = varied.without(copies(varied.names, varied.X))
+        if not useful.names:
+            raise _nothing_left(useful.notes)
+        return useful
+
+    def without(self, reasons: dict[str, str]) -> Sample:
+        """Without these features, which a note says."""
+        kept = [j for j, name in enumerate(self.names) if name not in reasons]
+        return replace(
+            self,
+            names=[self.names[j] for j in kept],
+            X=self.X[:, kept],
+            notes=self.notes + _left_out(reasons),
+        )
 
     def keep(self, slices: Integers, count: int) -> Sample:
         """Only the features that tell the slices apart best, in their order here."""
         if count < 1:
             raise FsirError(f"--keep {count}: give the number of features to keep, 1 or more")
-        chosen = sorted(forward_selection(self.X, slices, count))
-        if not chosen:
+        usable = int(varying(self.X).sum())
+        if not usable:
             raise FsirError(
                 f"--keep {count}: every feature is constant in the sample; "
                 "give one in which they vary"
             )
+        if count > usable:
+            raise FsirError(
+                f"--keep {count}: the sample has only {usable} usable features; "
+                f"give at most {usable}, or leave --keep out"
+            )
+        chosen = sorted(forward_selection(self.X, slices, count))
         return replace(self, names=[self.names[j] for j in chosen], X=self.X[:, chosen])
 
 
-class Sliced(NamedTuple):
-    """The slices of a response, and why these."""
-
-    slicing: Slicing
-    why: str
-
-
-def read_sample(path: Path, response: str, wanted: list[str] | None) -> Sample:
+def read_sample(
+    path: Path, response: str, wanted: list[str] | None, by: str | None = None
+) -> Sample:
     """The sample in a file, with these features, or all columns that hold numbers."""
-    columns = _columns(path, response)
-    if response not in columns:
-        raise FsirError(
-            f"--response {response!r}: the sample has no such column; it has {some(columns)}"
-        )
-    values = columns.pop(response)
-    numbers = _features(columns, wanted)
-    return Sample(list(numbers), np.column_stack(list(numbers.values())), values)
-
-
-def slice_response(values: Sequence[str], count: int) -> Sliced:
-    """Classes for words and few whole numbers; for other numbers about so many equal slices.
-
-    >>> slice_response(["walk", "sit", "walk"], 8).slicing.classes
-    ('sit', 'walk')
-    >>> slice_response([f"{k / 100}" for k in range(100)], 2).slicing.cuts
-    (0.495,)
-    """
-    numbers = _numbers(values)
-    different = sorted(set(values))
-    if numbers is None or (len(different) <= FEW_CLASSES and _are_whole(numbers)):
-        return _classes(different)
-    if not 2 <= count <= 256:
-        raise FsirError(f"--slices {count}: between 2 and 256")
-    cuts = np.unique([short(cut) for cut in np.quantile(numbers, np.arange(1, count) / count)])
-    why = f"quantiles of the sample: {len(cuts) + 1} equal slices"
-    return Sliced(Slicing(cuts=tuple(cuts.tolist())), why)
-
-
-def _classes(different: list[str]) -> Sliced:
-    if len(different) < 2:
-        raise FsirError(
-            f"the response has only the value {different[0]!r}; "
-            "a sample must show at least two classes"
-        )
-    why = "every class that may occur: add those that the sample lacks"
-    return Sliced(Slicing(classes=tuple(different)), why)
+    table = CsvTable.read(path)
+    table.require("--response", response)
+    table.require("--by", by)
+    answered, unanswered = table.answered(response)
+    columns = [name for name in answered.header if name not in (response, by)]
+    for name in wanted or ():
+        if name not in columns:
+            raise FsirError(
+                f"--features {name!r}: the sample has no such column; it has {some(columns)}"
+            )
+    found = _clean(answered, wanted or columns, strict=wanted is not None)
+    kept = answered.only(found.rows.tolist())
+    notes = (f"{unanswered} rows left out: no response",) if unanswered else ()
+    return Sample(
+        names=found.names,
+        X=found.X,
+        response=kept.values(response),
+        groups=None if by is None else _groups(kept, by),
+        notes=notes + found.notes + _left_out(found.reasons),
+    )
 
 
 def short(value: float) -> float:
@@ -96,69 +97,36 @@ def short(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-def some(names: Iterable[str]) -> str:
-    """The first few of many names.
-
-    >>> some("abcdefghij")
-    'a, b, c, d, e, f, g, h, ...'
-    """
-    listed = list(names)
-    return ", ".join(listed[:8]) + (", ..." if len(listed) > 8 else "")
-
-
-def _columns(path: Path, response: str) -> dict[str, list[str]]:
-    header, rows = _read(path)
-    if response in header:  # a record without a response tells nothing about it
-        at = header.index(response)
-        rows = [row for row in rows if len(row) <= at or row[at].strip()]
-    if len(rows) < 2 or any(len(row) != len(header) for row in rows):
+def _clean(table: CsvTable, names: list[str], *, strict: bool) -> Cleaned:
+    columns = {name: column(table.values(name), table.lines) for name in names}
+    found = cleaned(columns)
+    if strict and found.reasons:
+        name, reason = next(iter(found.reasons.items()))
         raise FsirError(
-            f"--sample {path}: give at least two rows with a response, "
-            f"each with as many values as the header ({len(header)})"
-        )
-    return {name: [row[j] for row in rows] for j, name in enumerate(header)}
-
-
-def _read(path: Path) -> tuple[list[str], list[list[str]]]:
-    """The header, and all rows that are not empty."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as file:
-            header, *rows = csv.reader(file)
-    except FileNotFoundError:
-        raise FsirError(f"--sample {path}: there is no such file") from None
-    except (ValueError, UnicodeDecodeError, csv.Error) as error:
-        raise FsirError(f"--sample {path}: not a CSV file with a header line ({error})") from None
-    return header, [row for row in rows if row]
-
-
-def _features(columns: dict[str, list[str]], wanted: list[str] | None) -> dict[str, Matrix]:
-    if wanted is not None and (unknown := [name for name in wanted if name not in columns]):
-        raise FsirError(
-            f"--features {unknown[0]!r}: the sample has no such column; it has {some(columns)}"
-        )
-    numbers = {
-        name: values
-        for name in wanted or columns
-        if (values := _numbers(columns[name])) is not None
-    }
-    if wanted is not None and (words := [name for name in wanted if name not in numbers]):
-        raise FsirError(
-            f"--features {words[0]!r}: not every value is a finite number; "
+            f"--features {name!r}: not every value is a finite number ({reason}); "
             "leave it out or mend the sample"
         )
-    if not numbers:
-        raise FsirError("the sample has no column of numbers beside the response")
-    return numbers
+    if not found.names:
+        raise _nothing_left(_left_out(found.reasons))
+    if len(found.X) < 2:
+        raise FsirError(f"--sample {table.path}: give at least two rows without missing values")
+    return found
 
 
-def _numbers(values: Sequence[str]) -> Matrix | None:
-    """The values as finite numbers, if all of them are."""
-    try:
-        array = np.array([float(value) for value in values])
-    except ValueError:
-        return None
-    return array if np.isfinite(array).all() else None
+def _left_out(reasons: dict[str, str]) -> tuple[str, ...]:
+    return tuple(f"column {name} left out: {reason}" for name, reason in reasons.items())
 
 
-def _are_whole(numbers: Matrix) -> bool:
-    return bool((numbers == np.rint(numbers)).all())
+def _nothing_left(notes: Iterable[str]) -> FsirError:
+    return FsirError(
+        "; ".join(["the sample has no usable column of numbers beside the response", *notes])
+        + ". Give one in which features are numbers and vary"
+    )
+
+
+def _groups(table: CsvTable, by: str) -> Integers:
+    people = table.values(by)
+    for person, line in zip(people, table.lines, strict=True):
+        if not person.strip():
+            raise FsirError(f"--by {by!r}: line {line} does not say who it is of; fill it in")
+    return np.unique(people, return_inverse=True)[1].astype(np.int64)

@@ -59,9 +59,9 @@ class Means:
     levels: Levels
 
 
-def means(totals: Totals) -> Means:
-    """Sums, counts and second moment per record."""
-    N = totals.accepted
+def means(totals: Totals, accepted: int | None = None) -> Means:
+    """Sums, counts and second moment per record, of which so many were learned."""
+    N = totals.accepted if accepted is None else accepted
     levels = Levels(*(totals.devices * block.variance / N**2 for block in totals.stage.blocks))
     G = totals.sums() / N
     T = totals.second() / N

@@ -45,7 +45,8 @@ def activities(
     """People with a phone at the waist, features scaled to about [-1, 1].
 
     chosen: so many features are taken from the volunteer's public records, as by `fsir-aggregator
-    task new --keep`. If 0, a first report screens all of them, and four are kept per direction.
+    task new --plain --keep`. If 0, a first report screens all of them, and four are kept per
+    direction.
 
     `norm` clips records around the volunteer's centre to somewhat less than their usual length:
     noise is proportional to it, and a shortened record still points the right way. Around zero
@@ -77,7 +78,7 @@ def activities(
 
 def _from_public_sample(population: Population, volunteer: str | None, chosen: int) -> Scenario:
     """One report, about features that tell the volunteer's classes apart:
-    what `fsir-aggregator task new` writes."""
+    what `fsir-aggregator task new --plain` writes."""
     if volunteer is None:
         raise DataError(
             f"--choose {chosen}: features are chosen from a volunteer's records; name one with "

@@ -62,7 +62,7 @@ def posterior(public: Public, totals: Totals, clip: float) -> Posterior:
             doubtful=(),
             public_right=public.accuracy,
         )
-    m = means(totals)
+    m = means(totals, _accepted(totals))
     shares = _shares(m, _expected_shares(public))
     shifts = _shifts(m, shares, public, 1.0)
     # What the clip took is given back as far as noise lets shifts be believed: with much noise it
@@ -80,11 +80,24 @@ def posterior(public: Public, totals: Totals, clip: float) -> Posterior:
         variances=np.array([found.variance for found in shifts]),
         strangeness=np.array([found.strangeness for found in shifts]),
         within=within_slices(spread, spread_noise),
-        within_variance=1.0 / (public.records + 1.0 / (spread_noise + 1.0 / m.N)),
+        # What is cut off for fear of noise is as large as the noise that is left.
+        within_variance=min(1.0 / public.records, 2.0 * (spread_noise + 1.0 / m.N)),
         shares=shares / shares.sum(),
         doubtful=tuple(np.flatnonzero(hidden(m.counts, m.levels, m.N)).tolist()),
         public_right=_public_right(public, m),
     )
+
+
+def _accepted(totals: Totals) -> int:
+    """How many records were learned, of all that were offered: null ones may be many.
+
+    The counts tell, and what they lack is believed as far as it is more than their noise.
+    """
+    stage = totals.stage
+    missing = max(totals.n - float(totals.counts().sum()), 0.0)
+    variance = totals.inflation * totals.devices * stage.slices * stage.counts.variance
+    believed = missing**2 / max(missing**2 + variance, 1e-300)
+    return max(1, round(totals.n - believed * missing))
 
 
 def _shifts(m: Means, shares: Matrix, public: Public, kept: float) -> list[Shift]:

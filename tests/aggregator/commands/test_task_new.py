@@ -25,7 +25,7 @@ def test_a_new_task_from_a_sample_with_classes(
     capsys: pytest.CaptureFixture[str], sample: Path
 ) -> None:
     output = sample.with_name("t.toml")
-    new = ["task", "new", "--sample", str(sample), "--response", "label"]
+    new = ["task", "new", "--plain", "--sample", str(sample), "--response", "label"]
     run(capsys, *new, "--features", "a,b,c,d,same", "--output", str(output))
     task = load_task(output)
     assert task.name == "public-sample"
@@ -43,7 +43,7 @@ def test_a_new_task_from_a_sample_with_classes(
 def test_numbers_are_cut_at_quantiles_and_few_whole_ones_are_classes(
     capsys: pytest.CaptureFixture[str], sample: Path, response: str, slices: int
 ) -> None:
-    new = ["task", "new", "--sample", str(sample), "--response", response]
+    new = ["task", "new", "--plain", "--sample", str(sample), "--response", response]
     sample.with_name("t.toml").write_text(run(capsys, *new, "--features", "a,b,c"))
     task = load_task(sample.with_name("t.toml"))
     assert task.slicing.count == slices
@@ -57,7 +57,7 @@ def test_many_features_get_a_screening_stage(
     rows = [[*rng.normal(size=100).round(3), "ab"[i % 2]] for i in range(50)]
     write_wide(tmp_path / "wide.csv", rows)
     file = tmp_path / "t.toml"
-    wide = ["task", "new", "--sample", str(tmp_path / "wide.csv"), "--response", "y"]
+    wide = ["task", "new", "--plain", "--sample", str(tmp_path / "wide.csv"), "--response", "y"]
     file.write_text(run(capsys, *wide))
     assert load_task(file).screening is not None
     answer = run_json(capsys, "task", "check", str(file), "--devices", "20")
@@ -76,7 +76,7 @@ def test_the_sample_may_choose_the_features_and_needs_a_response(
         rows.append([*row.round(3), ("a", "b", "")[i % 2 if i < 50 else 2]])
     sample = tmp_path / "wide.csv"
     write_wide(sample, rows)
-    new = ["task", "new", "--sample", str(sample), "--response", "y"]
+    new = ["task", "new", "--plain", "--sample", str(sample), "--response", "y"]
     (tmp_path / "t.toml").write_text(run(capsys, *new, "--keep", "2"))
     task = load_task(tmp_path / "t.toml")
     assert task.features.names == ("x17", "x70")
@@ -92,7 +92,7 @@ def test_the_sample_may_choose_the_features_and_needs_a_response(
 def test_errors_name_the_value_and_the_remedy(
     capsys: pytest.CaptureFixture[str], sample: Path
 ) -> None:
-    new = ["task", "new", "--sample", str(sample), "--response"]
+    new = ["task", "new", "--plain", "--sample", str(sample), "--response"]
     assert "it has a, b, c, d, same, label, number, level" in fails(capsys, *new, "y")
     words = fails(capsys, *new, "number", "--features", "a,label")
     assert "not every value is a finite number" in words

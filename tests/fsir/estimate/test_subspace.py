@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
-from fsir.estimate.subspace import angles, estimate, projection_loss
+from fsir.estimate.subspace import angles, estimate, projection_loss, random_loss
 from fsir.estimate.totals import Totals
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
@@ -180,3 +180,10 @@ def test_distances_of_known_spaces():
     tilted = np.cos(np.radians(1e-6)) * e[:, :1] + np.sin(np.radians(1e-6)) * e[:, 1:2]
     assert angles(e[:, :1], tilted) == pytest.approx([1e-6], rel=1e-6)
     assert angles(e[:, :1], e[:, :3]) == pytest.approx([0.0])
+
+
+@pytest.mark.parametrize(("d", "p"), [(1, 3), (2, 10), (5, 6)])
+def test_directions_by_lot_are_so_far_off(d, p):
+    rng = np.random.default_rng(0)
+    drawn = [projection_loss(*rng.normal(size=(2, p, d))) ** 2 for _ in range(2000)]
+    assert np.mean(drawn) ** 0.5 == pytest.approx(random_loss(p, d), rel=0.03)

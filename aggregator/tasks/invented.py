@@ -1,0 +1,53 @@
+"""A fleet that nobody has asked: what reports add up to, once the sums of its records are known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from fsir.arrays import Matrix
+from fsir.estimate import trimming
+from fsir.estimate.totals import Totals
+from fsir.privacy.plan import Stage
+from fsir.task.task import TRIMMED, Task
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """Devices that report at one stage, all at once."""
+
+    stage: Stage
+    records: int  # of all devices
+    devices: int
+    inflation: float  # of all noise, by trimming
+
+    @classmethod
+    def of(cls, task: Task, stage: Stage, n: int, devices: int) -> Fleet:
+        """So many devices with `n` records each."""
+        trimmed = task.aggregation == TRIMMED
+        return cls(
+            stage=stage,
+            records=n * devices,
+            devices=devices,
+            inflation=trimming.inflation(devices) if trimmed else 1.0,
+        )
+
+    @property
+    def more(self) -> float:
+        """What trimming multiplies the standard deviation of anything random with."""
+        return math.sqrt(self.inflation)
+
+    def totals(self, exact: Mapping[str, Matrix], rng: np.random.Generator) -> Totals:
+        """What its reports add up to, if the sums over all records are these, by block."""
+        totals = Totals(self.stage)
+        totals.n = self.records
+        totals.devices = self.devices
+        totals.inflation = self.inflation
+        for block, total in zip(self.stage.blocks, totals.blocks, strict=True):
+            sd = self.more * block.sd * math.sqrt(self.devices)
+            noise = sd * rng.normal(size=block.size)
+            total[...] = np.rint((exact[block.name] + noise) / block.worth).astype(np.int64)
+        return totals
