@@ -48,14 +48,31 @@ class Merged:
         return np.asarray(shares / shares.sum(-1, keepdims=True))
 
 
-def merged(totals: Totals) -> Merged:
-    """Merge and centre: `mean = sum_h G_h/N`, `M = G/N - mean p^T`, `Sigma = T/N - mean mean^T`."""
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Means:
+    """What reports add up to, per record, and the known noise on it."""
+
+    N: int
+    sums: Matrix  # p x H
+    counts: Matrix  # H
+    second: Matrix  # p x p
+    levels: Levels
+
+
+def means(totals: Totals) -> Means:
+    """Sums, counts and second moment per record."""
     N = totals.accepted
     levels = Levels(*(totals.devices * block.variance / N**2 for block in totals.stage.blocks))
     G = totals.sums() / N
     T = totals.second() / N
     levels = trimmed(levels, T, G.shape[-1], N, totals.inflation)
-    return centred(G, totals.counts() / N, T, N, levels)
+    return Means(N=N, sums=G, counts=totals.counts() / N, second=T, levels=levels)
+
+
+def merged(totals: Totals) -> Merged:
+    """Merge and centre: `mean = sum_h G_h/N`, `M = G/N - mean p^T`, `Sigma = T/N - mean mean^T`."""
+    m = means(totals)
+    return centred(m.sums, m.counts, m.second, m.N, m.levels)
 
 
 def trimmed(levels: Levels, T: Matrix, H: int, N: int, inflation: float) -> Levels:

@@ -143,8 +143,13 @@ def standardised(m: Merged, Sigma: Matrix, beta: Matrix) -> Matrix:
     root = np.linalg.cholesky(beta.T @ Sigma @ beta)
     basis = np.linalg.solve(root, beta.T).T
     basis = basis @ np.linalg.svd(basis.T @ m.M / np.sqrt(m.weights), full_matrices=False)[0]
+    return np.asarray(basis * fixed_signs(basis))
+
+
+def fixed_signs(basis: Matrix) -> Matrix:
+    """For each direction 1 or -1: times these, its largest entry is positive."""
     largest = basis[np.abs(basis).argmax(0), np.arange(basis.shape[1])]
-    return np.asarray(basis * np.where(largest < 0.0, -1.0, 1.0))
+    return np.where(largest < 0.0, -1.0, 1.0)
 
 
 def _contrasts(H: int) -> Matrix:

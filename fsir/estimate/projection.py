@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -67,11 +69,9 @@ class Projector:
                 f"subspace: features {unknown[:3]} are not in the task {task.name!r}"
             )
         chosen = task.features.indices(subspace.features)
-        stage = final_stage(task, chosen)
         self._centre = np.array(task.features.centre)[list(chosen)]
         self._scale = np.array(task.features.scale)[list(chosen)]
-        self._grid = stage.grid
-        self._quantiser = Quantiser(task, stage)
+        self._bounded = _bounded_by_map(task) if task.public else _bounded_by_stage(task, chosen)
         self._subspace = subspace
 
     def project(self, X: ArrayLike) -> Matrix:
@@ -84,10 +84,10 @@ class Projector:
         if classifier is None:
             detail = "the subspace of a numeric response carries no classifier; use project"
             raise RecordError("no classifier", detail)
-        # The classifier was learned from clipped records: a new one is clipped as well, or it would
-        # look extreme.
-        clipped = self._quantiser.clipped(self._quantiser.truncated(self._rows(X))) * self._grid
-        scores = clipped @ self._subspace.basis @ classifier.weights.T + classifier.bias
+        basis = self._subspace.basis if classifier.basis is None else classifier.basis
+        rows = self._bounded(self._rows(X))
+        scores = rows @ basis @ classifier.weights.T + classifier.bias
+        scores /= classifier.temperature
         chances = np.exp(scores - scores.max(axis=1, keepdims=True))
         chances /= chances.sum(axis=1, keepdims=True)
         best = chances.argmax(axis=1)
@@ -102,3 +102,21 @@ class Projector:
         if not np.isfinite(rows).all():
             raise RecordError("not finite", "X holds NaN or infinity; leave such records out")
         return rows
+
+
+def _bounded_by_stage(task: Task, chosen: tuple[int, ...]) -> Callable[[Matrix], Matrix]:
+    """Standardise and clip: the classifier was learned from clipped records.
+
+    A new one that is not would look extreme.
+    """
+    stage = final_stage(task, chosen)
+    quantiser = Quantiser(task, stage)
+    return lambda rows: quantiser.clipped(quantiser.truncated(rows)) * stage.grid
+
+
+def _bounded_by_map(task: Task) -> Callable[[Matrix], Matrix]:
+    """Standardise and truncate: how far a record lies from the centre of a class, nobody knows."""
+    centre = np.array(task.features.centre)
+    scale = np.array(task.features.scale)
+    R = task.clip.truncate
+    return lambda rows: np.clip((rows - centre) / scale, -R, R)

@@ -12,6 +12,7 @@ import numpy as np
 
 from fsir.arrays import Matrix
 from fsir.estimate.classifier import classifier
+from fsir.estimate.corrected import corrected
 from fsir.estimate.covariance import covariance, merged
 from fsir.estimate.dimension import count_directions, noise_level
 from fsir.estimate.directions import directions, standardised, whitened
@@ -74,6 +75,8 @@ def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) 
     array([[0.],
            [1.]])
     """
+    if task.public is not None:
+        return corrected(task, task.public, totals, version=version, refused=refused)
     if totals.devices < 1 or totals.n < 1:
         raise ValueError(
             f"{totals.devices} reports about {totals.n} records: "

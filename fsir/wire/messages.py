@@ -251,7 +251,7 @@ def _subspace(subspace: Subspace) -> dict[str, Any]:
 
 
 def _classifier(classifier: Classifier) -> dict[str, Any]:
-    body = {
+    body: dict[str, Any] = {
         "classes": list(classifier.classes),
         "weights": _packed(classifier.weights),
         "bias": _packed(classifier.bias),

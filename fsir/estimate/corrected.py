@@ -1,0 +1,139 @@
+"""The subspace of a task with a public map: the public sample, corrected by the reports.
+
+Directions, classifier and what to expect of them come from the posterior of `fsir.estimate
+.posterior`, in the coordinates of the map; what is emitted is about the features of the task again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fsir.arrays import Matrix
+from fsir.estimate.dimension import count_directions, noise_level
+from fsir.estimate.directions import fixed_signs
+from fsir.estimate.posterior import Posterior, posterior
+from fsir.estimate.prediction import Discriminant, Prediction, expected_angle_loss, predicted
+from fsir.estimate.totals import Totals
+from fsir.task.public_map import Public
+from fsir.task.task import Task
+from fsir.wire.messages import Classifier, Subspace
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class _Directions:
+    """All directions that tell slices apart, the most informative one first."""
+
+    basis: Matrix  # coordinates x directions, of unit total variance
+    singular_values: Matrix  # of the slice means, whitened by the covariance within slices
+    level: float  # the singular value that noise alone may give
+    seen: int  # directions that stand out of it
+
+
+def corrected(
+    task: Task, public: Public, totals: Totals, *, version: int, refused: int
+) -> Subspace:
+    """The subspace from the public sample and the reports, of which there may be none."""
+    known = posterior(public, totals)
+    P = public.matrix(task.p)
+    found = _directions(known, P)
+    classes = task.response.classes
+    widest = found.basis.shape[1]
+    d = min(task.dimension or (widest if classes else max(found.seen, 1)), widest)
+    basis = P @ found.basis
+    classifier = None
+    prediction = None
+    if classes:
+        rule = _discriminant(known, found.basis)
+        prediction = predicted(rule, known)
+        classifier = _classifier(classes, known, rule, prediction, basis if d < widest else None)
+    return Subspace(
+        task=task.digest,
+        version=version,
+        features=task.features.names,
+        basis=basis[:, :d],
+        singular_values=_of_total(found.singular_values),
+        noise_level=float(_of_total(np.array(found.level))),
+        expected_error=expected_angle_loss(known, d),
+        devices=totals.devices,
+        records=known.N,
+        refused=refused,
+        classifier=classifier,
+        notes=_notes(known, found, prediction, classes),
+        expected_accuracy=None if prediction is None else prediction.accuracy,
+    )
+
+
+def _directions(known: Posterior, P: Matrix) -> _Directions:
+    means = known.centres - known.shares @ known.centres
+    values, vectors = np.linalg.eigh(known.within)
+    whitening = (vectors / np.sqrt(values)) @ vectors.T
+    weighted = whitening @ means.T * np.sqrt(known.shares)
+    U, s, _ = np.linalg.svd(weighted, full_matrices=False)
+    q, H = weighted.shape
+    k = min(q, H - 1)
+    s = s[:k]
+    # An entry of the weighted means has this variance, about; whitening only makes it smaller.
+    variance = float((known.shares * known.variances).sum()) / H
+    basis = whitening @ U[:, :k] / np.sqrt(1.0 + s * s)
+    return _Directions(
+        basis=basis * fixed_signs(P @ basis),
+        singular_values=s,
+        level=noise_level(q, H - 1, 1.0 / variance),
+        seen=count_directions(s, q, H - 1, 1.0 / variance),
+    )
+
+
+def _of_total(s: Matrix) -> Matrix:
+    """Singular values of slice means whitened by the total covariance, as other tasks have them."""
+    return np.asarray(s / np.sqrt(1.0 + s * s))
+
+
+def _discriminant(known: Posterior, basis: Matrix) -> Discriminant:
+    """Linear discriminant analysis in these directions, which hold all that it needs."""
+    centroids = known.centres @ basis
+    weights = np.asarray(np.linalg.solve(basis.T @ known.within @ basis, centroids.T).T)
+    bias = np.log(known.shares) - 0.5 * (weights * centroids).sum(1)
+    return Discriminant(basis=basis, weights=weights, bias=bias)
+
+
+def _classifier(
+    classes: tuple[str, ...],
+    known: Posterior,
+    rule: Discriminant,
+    prediction: Prediction,
+    basis: Matrix | None,
+) -> Classifier:
+    values, vectors = np.linalg.eigh(known.within)
+    whitening = (vectors / np.sqrt(values)) @ vectors.T
+    return Classifier(
+        classes=classes,
+        weights=rule.weights,
+        bias=rule.bias,
+        centroids=known.centres @ rule.basis,
+        basis=basis,
+        temperature=prediction.temperature,
+        doubtful=tuple(classes[h] for h in known.doubtful),
+        whitening=whitening,
+        centres=known.centres @ whitening,
+    )
+
+
+def _notes(
+    known: Posterior, found: _Directions, prediction: Prediction | None, classes: tuple[str, ...]
+) -> tuple[str, ...]:
+    widest = found.basis.shape[1]
+    notes = []
+    if found.seen < widest:
+        notes.append(f"{found.seen} of {widest} directions stand out of the noise")
+    if known.doubtful and classes:
+        names = ", ".join(classes[h] for h in known.doubtful[:8])
+        notes.append(f"hardly any record of these classes was reported, or none: {names}")
+    if prediction is not None and prediction.accuracy <= known.shares.max():
+        commonest = classes[int(known.shares.argmax())]
+        notes.append(
+            f"the classifier is expected to be right no more often than who always says "
+            f"{commonest!r}"
+        )
+    return tuple(notes)
