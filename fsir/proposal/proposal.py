@@ -41,6 +41,7 @@ def propose(
     expected: Expectation,
     groups: Integers | None = None,
     progress: Callable[[int, int], None] | None = None,
+    rehearsing: bool = True,
 ) -> Proposal:
     """Standardisation, map, clip and split for a task, from public records alone.
 
@@ -58,6 +59,8 @@ def propose(
         Who each record is of, where the sample is of several people.
     progress
         Called with how much of the rehearsal is done, and how much there is.
+    rehearsing
+        False: leave the rehearsal out, which takes most of the time, and take the usual choice.
     """
     parts, kind = _parts(slices, H, groups)
     ridge = choose_ridge(standard(X).apply(X), slices, H, parts)
@@ -70,7 +73,9 @@ def propose(
     }
     chosen = usual
     sections: dict[str, Any] = {}
-    if can_rehearse(slices, H, parts):
+    if not rehearsing:
+        why["rehearsal"] = "none was asked for"
+    elif can_rehearse(slices, H, parts):
         alternatives = _alternatives(usual, H, most)
         rehearsed = rehearse(X, slices, parts, ridge, expected, alternatives, progress)
         chosen = best(rehearsed, usual)

@@ -9,6 +9,7 @@ from sim_devices.commands import har, synthetic_har
 from sim_devices.commands.options import add_federation
 from sim_devices.commands.people import add_people
 
+WINDOWS = 300  # of each invented person: enough to see the point, in seconds
 PAGE = {"description": "the demonstration that `make demo` runs"}
 
 
@@ -18,7 +19,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data", type=Path, metavar="PATH", help="the real UCI HAR set instead of invented people"
     )
-    add_people(parser)
+    add_people(parser, windows=WINDOWS, six=True)
 
 
 def run(options: argparse.Namespace) -> int:

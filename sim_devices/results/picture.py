@@ -27,6 +27,7 @@ class Panel:
     Z: Matrix
     response: NDArray[Any]
     classes: tuple[str, ...] = ()
+    marked: bool = False  # the one that it is all about, among others beside it
 
 
 def draw(panels: Sequence[Panel], path: Path, title: str, response_name: str = "response") -> Path:
@@ -44,16 +45,24 @@ def draw(panels: Sequence[Panel], path: Path, title: str, response_name: str = "
         _draw_panel(axis, panel, response_name)
     if panels[0].classes:
         handles, labels = axes[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="lower center", ncols=len(labels), frameon=False)
+        named = [words(label) for label in labels]
+        figure.legend(
+            handles, named, loc="lower center", ncols=len(named), frameon=False, markerscale=2
+        )
     figure.suptitle(title)
     figure.tight_layout(rect=(0, 0.06 if panels[0].classes else 0, 1, 1))
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=110)
     plt.close(figure)
     return path
 
 
 def _draw_panel(axis: Any, panel: Panel, response_name: str) -> None:
-    axis.set_title(panel.title, fontsize=10)
+    name, comma, score = panel.title.rpartition(", ")  # the score on a line of its own
+    title = f"{name}\n{score}" if comma else panel.title
+    axis.set_title(title, fontsize=10, fontweight="bold" if panel.marked else "normal")
+    axis.tick_params(labelsize=8)
+    axis.grid(color="#e6e9ec", linewidth=0.6)
+    axis.set_axisbelow(True)
     axis.set_xlabel("first direction")
     if not panel.classes:  # a number: against the first direction
         keep = thinned(len(panel.Z), MOST_POINTS * 2)
@@ -69,6 +78,17 @@ def _draw_panel(axis: Any, panel: Panel, response_name: str) -> None:
         style = {"color": COLOURS[h % len(COLOURS)], "marker": MARKERS[h % len(MARKERS)]}
         axis.scatter(x, y, s=9, alpha=0.55, linewidths=0, label=label, **style)
     axis.set_ylabel("second direction" if panel.Z.shape[1] > 1 else "class")
+    if panel.Z.shape[1] == 1:  # the height tells classes apart, and nothing else
+        axis.set_yticks([])
+
+
+def words(label: str) -> str:
+    """A class as people write it.
+
+    >>> words("WALKING_UPSTAIRS")
+    'walking upstairs'
+    """
+    return label.lower().replace("_", " ")
 
 
 def coordinates(Z: Matrix, h: int) -> tuple[Matrix, Matrix]:
