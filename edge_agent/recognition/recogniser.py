@@ -1,36 +1,36 @@
 """What the owner is doing, told by the device itself.
 
-It has a small River classifier on the few numbers of each record.
-
-Gaussian naive Bayes: it needs few labels, holds a handful of numbers per class, and of seven none
-was clearly better on people who took no part (docs/recognition.md). It is what the last `PAIRS`
-labelled records of each class teach, and is made anew from them now and then, after a restart too;
-nothing else of it is kept. A new subspace gives the numbers a new meaning: classifier, scores and
-watches start anew.
+The device has a small classifier of its own that learns from labels. Where the federation says
+where classes lie (a task with a public map), it starts from there (`Personal`); elsewhere it learns
+from nothing but labels, on the few numbers of each record (`Naive`). A new subspace gives the
+numbers a new meaning: classifier, scores and watches start anew.
 
 Who speaks: the federation's classifier, until the device's own has learned `ENOUGH` records and was
 right at least as often on the recent ones; and always where the federation names a class of which
-the device has hardly seen a record.
+the device has hardly seen a record. One that starts from the federation needs only a handful, and
+`Guard` bounds what it may cost.
 """
 
 from __future__ import annotations
 
 import math
-from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from river.naive_bayes import GaussianNB
 
 from edge_agent.recognition.drift import Fit
+from edge_agent.recognition.guard import Guard
+from edge_agent.recognition.naive import Naive
+from edge_agent.recognition.personal import FLOAT, Personal, Prior
 from edge_agent.recognition.scores import DEVICE, FEDERATION, Scores
 
-PAIRS = 200  # labelled records of each class that are kept
 ENOUGH = 50  # records learned in all ...
 HARDLY = 10  # ... and of one class
-REFRESH = 500  # labelled records after which the classifier is made anew from those that are kept
+# The same for who starts from the federation.
+ENOUGH_WITH_PRIOR = 5
+HARDLY_WITH_PRIOR = 3
 PAST = 10  # versions of the subspace whose scores are kept
 BY_ERRORS = "errors"
 BY_DISTANCE = "distance"
@@ -38,10 +38,6 @@ MEANING = {
     BY_ERRORS: "the federation's classifier errs more often than it used to on this device",
     BY_DISTANCE: "records of this device lie far from where their classes used to be",
 }
-
-
-def _new_model() -> Any:
-    return GaussianNB()  # type: ignore[no-untyped-call]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,41 +50,45 @@ class Answer:
     by: str | None
     device: str | None  # what the device's own classifier takes it for
     federation: str | None  # and that of the federation
+    v: bytes = b""  # what `Personal` learns from, where there is one
 
 
 class Recogniser:
     """Recognition under one subspace; `table` and `of` carry it over a restart."""
 
-    def __init__(self, classes: tuple[str, ...], subspace: str = "", version: int = 0) -> None:
+    def __init__(
+        self,
+        classes: tuple[str, ...],
+        subspace: str = "",
+        version: int = 0,
+        prior: Prior | None = None,
+    ) -> None:
         self._classes = classes
         self.subspace = subspace
         self.version = version
-        self._begin({})
+        self._prior = prior
+        self._begin()
         self.scores = Scores()
+        self._guard = Guard()
         self._fit = Fit()
         self.drift: dict[str, Any] | None = None
         self.past: list[dict[str, Any]] = []
 
-    def _begin(self, pairs: Mapping[str, list[Any]]) -> None:
-        """Learn from these pairs alone."""
-        self._pairs = {
-            label: deque(map(tuple, pairs.get(label, ())), maxlen=PAIRS) for label in self._classes
-        }
-        self._model = _new_model()
-        self._learned: Counter[str] = Counter()
-        self._refresh_in = REFRESH
-        for label, kept in self._pairs.items():
-            for z in kept:
-                self._model.learn_one(dict(enumerate(z)), label)
-            self._learned[label] = len(kept)
+    def _begin(self) -> None:
+        """Nothing is learned."""
+        self._naive = Naive(self._classes)
+        self._personal = None if self._prior is None else Personal(self._prior)
 
     # --- one record -------------------------------------------------------------------------------
 
-    def answer(self, z: tuple[float, ...], federation: str | None, confidence: float) -> Answer:
+    def answer(
+        self, z: tuple[float, ...], federation: str | None, confidence: float, v: bytes = b""
+    ) -> Answer:
         """What the device and the federation take a record for, and which one is believed."""
-        # The same as predict_proba_one, without the detour through scipy that takes most of its
-        # time.
-        scores: dict[str, float] = self._model.joint_log_likelihood(dict(enumerate(z)))
+        if self._personal is None:
+            scores = self._naive.scores(z)
+        else:
+            scores = self._personal.scores(np.frombuffer(v, FLOAT))
         device = max(scores, key=scores.__getitem__, default=None)
         said = federation
         by = None if federation is None else "federation"
@@ -98,16 +98,19 @@ class Recogniser:
             odds = sum(math.exp(score - scores[device]) for score in scores.values())
             confidence = round(1.0 / odds, 6)
         return Answer(
-            z=z, said=said, confidence=confidence, by=by, device=device, federation=federation
+            z=z, said=said, confidence=confidence, by=by, device=device, federation=federation, v=v
         )
 
     def _ripe(self, federation: str | None) -> bool:
-        if self._learned.total() < ENOUGH:
+        own = self._personal
+        learned = self._naive.learned if own is None else own.learned
+        if learned.total() < (ENOUGH if own is None else ENOUGH_WITH_PRIOR):
             return False
         if federation is None:
             return True
         better = self.scores.recently(DEVICE) >= self.scores.recently(FEDERATION)
-        return better and self._learned[federation] >= HARDLY
+        hardly = HARDLY if own is None else HARDLY_WITH_PRIOR
+        return better and self._guard.open and learned[federation] >= hardly
 
     def watch(self, answer: Answer) -> str | None:
         """Look at where a record lies; what was found, if that is new."""
@@ -123,12 +126,15 @@ class Recogniser:
         self.scores.add(label, answer.said, answer.device, answer.federation)
         reference = answer.device if answer.federation is None else answer.federation
         risen = self._fit.error(reference != label)
-        self._pairs[label].append(answer.z)
-        self._model.learn_one(dict(enumerate(answer.z)), label)
-        self._learned[label] += 1
-        self._refresh_in -= 1
-        if self._refresh_in <= 0:
-            self._begin({known: list(kept) for known, kept in self._pairs.items()})
+        if self._personal is None:
+            self._naive.learn(answer.z, label)
+        else:
+            self._guard.add(
+                spoke=answer.by == "device",
+                device=answer.device == label,
+                federation=answer.federation == label,
+            )
+            self._personal.learn(np.frombuffer(answer.v, FLOAT), label)
         return BY_ERRORS if risen and self.drift is None else None
 
     def alarm(self, what: str, record: int, when: float) -> None:
@@ -139,13 +145,13 @@ class Recogniser:
             "record": record,
             "time": round(when, 3),
         }
-        self._begin({})
+        self._begin()
 
     # --- versions and restarts --------------------------------------------------------------------
 
-    def renewed(self, subspace: str, version: int) -> Recogniser:
+    def renewed(self, subspace: str, version: int, prior: Prior | None = None) -> Recogniser:
         """A fresh one for a new subspace, with the scores of the old ones."""
-        fresh = Recogniser(self._classes, subspace, version)
+        fresh = Recogniser(self._classes, subspace, version, prior)
         fresh.past = [*self.past, self.summary()][-PAST:] if self.scores.n else self.past
         return fresh
 
@@ -155,10 +161,13 @@ class Recogniser:
 
     def table(self) -> dict[str, Any]:
         """Plain values, for the state file."""
-        pairs = {label: list(kept) for label, kept in self._pairs.items()}
+        personal = {}
+        if self._personal is not None:
+            personal = {"personal": self._personal.table(), "guard": self._guard.table()}
         return {
             "subspace": self.subspace,
-            "pairs": pairs,
+            "pairs": self._naive.pairs(),
+            **personal,
             "scores": self.scores.table(),
             "fit": self._fit.table(),
             "past": self.past,
@@ -166,10 +175,15 @@ class Recogniser:
         }
 
     @classmethod
-    def of(cls, classes: tuple[str, ...], table: Mapping[str, Any]) -> Recogniser:
-        """From `table`."""
-        restored = cls(classes, table["subspace"], table["now"]["version"])
-        restored._begin(table["pairs"])
+    def of(
+        cls, classes: tuple[str, ...], table: Mapping[str, Any], prior: Prior | None = None
+    ) -> Recogniser:
+        """From `table`, and the prior of the same subspace if it has one."""
+        restored = cls(classes, table["subspace"], table["now"]["version"], prior)
+        restored._naive = Naive(classes, table["pairs"])
+        if prior is not None and "personal" in table:
+            restored._personal = Personal.of(prior, table["personal"])
+            restored._guard = Guard(table["guard"])
         restored.scores = Scores.of(table["scores"])
         restored._fit = Fit(table["fit"])
         restored.drift = table["now"]["drift"]

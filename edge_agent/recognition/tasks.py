@@ -7,7 +7,6 @@ accumulators do.
 
 from __future__ import annotations
 
-import hashlib
 import logging
 import math
 import time
@@ -17,9 +16,12 @@ from typing import Any
 import msgpack
 
 from edge_agent.agent import Agent
+from edge_agent.recognition.personal import Prior
 from edge_agent.recognition.recogniser import MEANING, Answer, Recogniser
+from edge_agent.recognition.whitened import Whitener, identity_of, whitens
 from edge_agent.records import Record
 from edge_agent.state.state import State
+from fsir.task.task import Task
 from fsir.wire.messages import Subspace
 
 log = logging.getLogger("fsir.predict")
@@ -37,6 +39,7 @@ class TaskRecognition:
         self._source = agent.feed.name
         self._recogniser: Recogniser | None = None
         self._subspace: Subspace | None = None
+        self._whitener: Whitener | None = None
         self._answers: dict[int, Answer] = {}  # of records whose labels are not decided
         self._news: str | None = None
         self._dirty = False
@@ -56,10 +59,11 @@ class TaskRecognition:
             return served
         if not all(map(math.isfinite, served["z"])):
             return served
-        recogniser = self._using(projection.subspace, task.response.classes)
+        recogniser = self._using(projection.subspace, task)
         # A broken sensor must not spoil sums.
         z = tuple(min(max(value, -FARTHEST), FARTHEST) for value in served["z"])
-        answer = recogniser.answer(z, served.get("class"), served.get("confidence", 0.0))
+        v = b"" if self._whitener is None else self._whitener.coordinates(record.x)
+        answer = recogniser.answer(z, served.get("class"), served.get("confidence", 0.0), v)
         self._remember(record, answer, recogniser)
         if answer.said is not None:
             served |= {"activity": answer.said, "confidence": answer.confidence, "by": answer.by}
@@ -78,7 +82,7 @@ class TaskRecognition:
         if ordinal > self._learned:
             self._answers[ordinal] = answer
 
-    def _using(self, subspace: Subspace, classes: tuple[str, ...]) -> Recogniser:
+    def _using(self, subspace: Subspace, task: Task) -> Recogniser:
         """The recogniser for this subspace.
 
         Where we left off if it is the one that we had, else anew.
@@ -86,10 +90,11 @@ class TaskRecognition:
         recogniser = self._recogniser
         if recogniser is not None and self._subspace is subspace:
             return recogniser
-        about = f"{subspace.version}\0{subspace.features}\0".encode() + subspace.basis.tobytes()
-        identity = hashlib.sha256(about).hexdigest()[:16]
+        identity = identity_of(subspace)
+        self._whitener = Whitener(task, subspace) if whitens(task, subspace) else None
+        prior = None if self._whitener is None else self._whitener.prior
         if recogniser is None:
-            recogniser = self._restored(classes)
+            recogniser = self._restored(task.response.classes, identity, prior)
         if recogniser.subspace != identity:
             if recogniser.subspace:
                 log.info(
@@ -97,21 +102,22 @@ class TaskRecognition:
                     self._agent.name,
                     subspace.version,
                 )
-            recogniser = recogniser.renewed(identity, subspace.version)
+            recogniser = recogniser.renewed(identity, subspace.version, prior)
             self._answers.clear()  # their numbers mean something else now
             self._dirty = True
         self._recogniser = recogniser
         self._subspace = subspace
         return recogniser
 
-    def _restored(self, classes: tuple[str, ...]) -> Recogniser:
+    def _restored(self, classes: tuple[str, ...], identity: str, prior: Prior | None) -> Recogniser:
         raw = self._state.recognition(self._agent.name)
         if raw is None:
             return Recogniser(classes)
         table = msgpack.unpackb(raw)
         if table["source"] == self._source:
             self._learned = table["learned"]
-        return Recogniser.of(classes, table)
+        # Of another subspace only the scores are of use, and these need no prior.
+        return Recogniser.of(classes, table, prior if table["subspace"] == identity else None)
 
     # --- its label is decided ---------------------------------------------------------------------
 

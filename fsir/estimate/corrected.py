@@ -14,7 +14,7 @@ from fsir.arrays import Matrix
 from fsir.estimate.dimension import count_directions, noise_level
 from fsir.estimate.directions import fixed_signs
 from fsir.estimate.posterior import Posterior, posterior
-from fsir.estimate.prediction import Discriminant, Prediction, expected_angle_loss, predicted
+from fsir.estimate.prediction import Prediction, Rule, expected_angle_loss, predicted
 from fsir.estimate.totals import Totals
 from fsir.task.public_map import Public
 from fsir.task.task import Task
@@ -25,6 +25,7 @@ from fsir.wire.messages import Classifier, Subspace
 class _Directions:
     """All directions that tell slices apart, the most informative one first."""
 
+    whitening: Matrix  # coordinates x coordinates: to unit covariance within slices
     basis: Matrix  # coordinates x directions, of unit total variance
     singular_values: Matrix  # of the slice means, whitened by the covariance within slices
     level: float  # the singular value that noise alone may give
@@ -45,9 +46,19 @@ def corrected(
     classifier = None
     prediction = None
     if classes:
-        rule = _discriminant(known, found.basis)
-        prediction = predicted(rule, known)
-        classifier = _classifier(classes, known, rule, prediction, basis if d < widest else None)
+        weights, bias = _discriminant(known, found.basis)
+        prediction = predicted(Rule(weights @ found.basis.T, bias), known)
+        classifier = Classifier(
+            classes=classes,
+            weights=weights,
+            bias=bias,
+            centroids=known.centres @ found.basis,
+            basis=basis if d < widest else None,
+            temperature=prediction.temperature,
+            doubtful=tuple(classes[h] for h in known.doubtful),
+            whitening=found.whitening,
+            centres=known.centres @ found.whitening,
+        )
     return Subspace(
         task=task.digest,
         version=version,
@@ -55,7 +66,7 @@ def corrected(
         basis=basis[:, :d],
         singular_values=_of_total(found.singular_values),
         noise_level=float(_of_total(np.array(found.level))),
-        expected_error=expected_angle_loss(known, d),
+        expected_error=expected_angle_loss(known, d, task.p - public.coordinates),
         devices=totals.devices,
         records=known.N,
         refused=refused,
@@ -78,6 +89,7 @@ def _directions(known: Posterior, P: Matrix) -> _Directions:
     variance = float((known.shares * known.variances).sum()) / H
     basis = whitening @ U[:, :k] / np.sqrt(1.0 + s * s)
     return _Directions(
+        whitening=whitening,
         basis=basis * fixed_signs(P @ basis),
         singular_values=s,
         level=noise_level(q, H - 1, 1.0 / variance),
@@ -90,34 +102,11 @@ def _of_total(s: Matrix) -> Matrix:
     return np.asarray(s / np.sqrt(1.0 + s * s))
 
 
-def _discriminant(known: Posterior, basis: Matrix) -> Discriminant:
-    """Linear discriminant analysis in these directions, which hold all that it needs."""
+def _discriminant(known: Posterior, basis: Matrix) -> tuple[Matrix, Matrix]:
+    """Weights and bias of linear discriminant analysis in directions that hold all it needs."""
     centroids = known.centres @ basis
     weights = np.asarray(np.linalg.solve(basis.T @ known.within @ basis, centroids.T).T)
-    bias = np.log(known.shares) - 0.5 * (weights * centroids).sum(1)
-    return Discriminant(basis=basis, weights=weights, bias=bias)
-
-
-def _classifier(
-    classes: tuple[str, ...],
-    known: Posterior,
-    rule: Discriminant,
-    prediction: Prediction,
-    basis: Matrix | None,
-) -> Classifier:
-    values, vectors = np.linalg.eigh(known.within)
-    whitening = (vectors / np.sqrt(values)) @ vectors.T
-    return Classifier(
-        classes=classes,
-        weights=rule.weights,
-        bias=rule.bias,
-        centroids=known.centres @ rule.basis,
-        basis=basis,
-        temperature=prediction.temperature,
-        doubtful=tuple(classes[h] for h in known.doubtful),
-        whitening=whitening,
-        centres=known.centres @ whitening,
-    )
+    return weights, np.log(known.shares) - 0.5 * (weights * centroids).sum(1)
 
 
 def _notes(

@@ -19,6 +19,7 @@ Leading ideas: James and Stein (1961), Efron and Morris (1973) for the shifts; L
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,7 +28,7 @@ from fsir.estimate.covariance import Means, means
 from fsir.estimate.totals import Totals
 from fsir.task.public_map import Public
 
-_NOTHING = 1e12  # variance of what nobody has reported
+_REHEARSED_SD = 0.15  # how far a sample's own people may be from what strangers are
 _STRANGERS = 1.0  # most that slices of other people may be shifted: variance within slices is 1
 _POINTS = 30  # of the grid of variances, evenly on a scale of logarithms
 # How far shares may differ from those of the sample, relative to them, before reports come.
@@ -42,72 +43,69 @@ class Posterior:
     """Slices in the coordinates of the map, as far as the sample and the reports tell."""
 
     N: int  # records behind the reports
-    centres: Matrix  # slices x coordinates
+    public: Matrix  # the public centres, slices x coordinates
+    centres: Matrix  # the corrected ones
     variances: Matrix  # of each slice's centre, in every coordinate
-    within: Matrix  # coordinates x coordinates, at least the identity
+    strangeness: Matrix  # of each slice: the variance of its shift, which reports tell
+    within: Matrix  # coordinates x coordinates: covariance within slices
     shares: Matrix  # of the slices
     doubtful: tuple[int, ...]  # slices whose count is within its noise
-    reported: Reported
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Reported:
-    """What reports alone say, noise and all: in a few directions of choice that is exact enough."""
-
-    prior: Matrix  # the public centres, slices x coordinates
-    shifts: Matrix  # slices x coordinates
-    noise: Matrix  # variance of each slice's shift, in every coordinate
-    spread: Matrix  # second moment within slices, coordinates x coordinates
-    spread_noise: float  # variance of an entry of it
+    public_right: float | None  # share of records whose nearest public centre is that of their own
 
 
 def posterior(public: Public, totals: Totals) -> Posterior:
     """Correct what the public sample says by the reports; there may be none."""
+    centres = public.centre_rows()
+    q = centres.shape[1]
     if totals.devices < 1 or totals.n < 1:
-        return _prior(public)
+        tried = [variances_tried(n).mean() for n in _records(public)]
+        return Posterior(
+            N=0,
+            public=centres,
+            centres=centres,
+            variances=np.array(tried),
+            strangeness=np.array(tried),
+            within=np.eye(q),
+            shares=_expected_shares(public),
+            doubtful=(),
+            public_right=public.accuracy,
+        )
     m = means(totals)
     shares = _shares(m, _expected_shares(public))
-    observed = (m.sums / shares).T
+    observed = (m.sums[:q] / shares).T
     noise = m.levels.sums / shares**2 + 1.0 / (shares * m.N)
-    shifts, variances = _shifts(observed, noise, public)
-    centres = public.centre_rows()
-    spread = m.second - (shifts.T * shares) @ shifts
+    shifts = [
+        shrunk(d, v, variances_tried(n))
+        for d, v, n in zip(observed, noise, _records(public), strict=True)
+    ]
+    shift = np.stack([found.shift for found in shifts])
+    spread = m.second[:q, :q] - (shift.T * shares) @ shift
     return Posterior(
         N=m.N,
-        centres=centres + shifts,
-        variances=variances,
+        public=centres,
+        centres=centres + shift,
+        variances=np.array([found.variance for found in shifts]),
+        strangeness=np.array([found.strangeness for found in shifts]),
         within=_within(spread, m.levels.off_diagonal),
         shares=shares / shares.sum(),
         doubtful=_doubtful(m),
-        reported=Reported(
-            prior=centres,
-            shifts=observed,
-            noise=noise,
-            spread=spread,
-            spread_noise=m.levels.off_diagonal,
-        ),
+        public_right=_public_right(public, m),
     )
 
 
-def _prior(public: Public) -> Posterior:
-    """What the public sample says alone."""
-    centres = public.centre_rows()
-    H, q = centres.shape
-    return Posterior(
-        N=0,
-        centres=centres,
-        variances=np.array([variances_tried(n).mean() for n in _records(public)]),
-        within=np.eye(q),
-        shares=_expected_shares(public),
-        doubtful=(),
-        reported=Reported(
-            prior=centres,
-            shifts=np.zeros((H, q)),
-            noise=np.full(H, _NOTHING),
-            spread=np.eye(q),
-            spread_noise=_NOTHING,
-        ),
-    )
+def _public_right(public: Public, m: Means) -> float | None:
+    """How often the nearest public centre is right: as rehearsed, corrected by what is reported.
+
+    The last row of the sums holds `check` for each record about which it is right, and minus
+    `check` for every other.
+    """
+    if public.check is None:
+        return public.accuracy
+    reported = 0.5 + 0.5 * float(m.sums[-1].sum()) / public.check
+    noise = 0.25 * m.levels.sums * m.sums.shape[1] / public.check**2
+    rehearsed = 0.5 if public.accuracy is None else public.accuracy
+    weight = _REHEARSED_SD**2 / (_REHEARSED_SD**2 + noise)
+    return float(np.clip(rehearsed + weight * (reported - rehearsed), 0.0, 1.0))
 
 
 # --- shares ---------------------------------------------------------------------------------------
@@ -139,35 +137,33 @@ def _doubtful(m: Means) -> tuple[int, ...]:
 # --- shifts ---------------------------------------------------------------------------------------
 
 
-def variances_tried(records: float, most: float = _STRANGERS) -> Matrix:
+def variances_tried(records: float) -> Matrix:
     """Variances that a shift may have: from that of the mean of so many records on."""
-    return np.geomspace(1.0 / records, most, _POINTS)
+    return np.geomspace(1.0 / records, _STRANGERS, _POINTS)
 
 
-def _shifts(observed: Matrix, noise: Matrix, public: Public) -> tuple[Matrix, Matrix]:
-    """Posterior means of the shifts, slices x coordinates, and their variances."""
-    found = [
-        shrunk(d, v, variances_tried(n))
-        for d, v, n in zip(observed, noise, _records(public), strict=True)
-    ]
-    return np.stack([shift for shift, _ in found]), np.array([v for _, v in found])
+class Shift(NamedTuple):
+    """One shift, the variance of what is not known of it, and the variance that it came with."""
+
+    shift: Matrix
+    variance: float
+    strangeness: float
 
 
-def shrunk(observed: Matrix, noise: float, tried: Matrix) -> tuple[Matrix, float]:
+def shrunk(observed: Matrix, noise: float, tried: Matrix) -> Shift:
     """One shift: the mean over its unknown variance t, each t as likely as the data make it.
 
-    >>> shift, variance = shrunk(np.array([2.0, -2.0, 2.0, 2.0]), 1e-6, variances_tried(100))
-    >>> shift.round(3)
+    >>> shrunk(np.array([2.0, -2.0, 2.0, 2.0]), 1e-6, variances_tried(100)).shift.round(3)
     array([ 2., -2.,  2.,  2.])
-    >>> shift, variance = shrunk(np.array([2.0, -2.0, 2.0, 2.0]), 1e6, variances_tried(100))
-    >>> shift.round(3) + 0.0
+    >>> shrunk(np.array([2.0, -2.0, 2.0, 2.0]), 1e6, variances_tried(100)).shift.round(3) + 0.0
     array([0., 0., 0., 0.])
     """
     total = tried + noise
     fit = -0.5 * (len(observed) * np.log(total) + (observed @ observed) / total)
     likely = np.exp(fit - fit.max())
-    believed = float((likely * tried / total).sum() / likely.sum())
-    return believed * observed, believed * noise
+    likely /= likely.sum()
+    believed = float(likely @ (tried / total))
+    return Shift(believed * observed, believed * noise, float(likely @ tried))
 
 
 # --- covariance within slices ---------------------------------------------------------------------

@@ -1,33 +1,37 @@
 """What may be expected of an estimate: how often its classifier is right, how far off it is.
 
-Both are computed by drawing the truth from what is known of it. Where a classifier is concerned
-that is more than the classifier itself was made of: in its few directions the reports say quite
-exactly how far slices are shifted and how widely records scatter, those of strangers included,
-while the public sample, which the directions were made from, is too good to be true there.
+Both are computed by drawing the truth from what is known of it. A public sample is too good to be
+true where its own directions are concerned: strangers scatter far more widely. How much more is
+found from the share of records about which the *public* rule is right, which devices report: the
+scatter is taken as wide as it must be for that. Its shape lies between two that are known, that of
+the sample and that of the reports, which the corrected rule was made for; what is expected is the
+mean of both.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from fsir.arrays import Integers, Matrix
-from fsir.estimate.posterior import Posterior, Reported, shrunk, variances_tried
+from fsir.arrays import Matrix
+from fsir.estimate.posterior import Posterior
 
 _SEED = 20130625  # the same integers must give the same published bits
 _TRUTHS = 64  # drawn ...
 _RECORDS = 16  # ... and records of each class in each of them
-_FARTHEST = 10.0  # shift of a slice along directions that fit one sample well, as a variance
-_HOTTEST = 1e3
+_CLOSER = 0.25  # for confidence: a wrong record of a wide crowd would be wrong beyond any doubt
+_WORST = 1e4  # misfit, and temperature, that is looked for
+_STEPS = 24  # of a bisection
+_MOST_BEYOND = 64  # coordinates beyond the map that are drawn one by one
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Discriminant:
-    """Linear scores `z @ weights^T + bias` of records in some directions, `z = r @ basis`."""
+@dataclass(frozen=True, eq=False)
+class Rule:
+    """Linear scores `r @ weights^T + bias` of records in the coordinates of the map."""
 
-    basis: Matrix  # coordinates x directions
-    weights: Matrix  # classes x directions
+    weights: Matrix  # classes x coordinates
     bias: Matrix
 
 
@@ -39,87 +43,123 @@ class Prediction:
     temperature: float
 
 
-def predicted(rule: Discriminant, known: Posterior) -> Prediction:
+class _Crowd:
+    """Records of strangers as two rules score them; how widely they scatter is left open."""
+
+    def __init__(self, known: Posterior, shape: Matrix, rules: tuple[Rule, Rule]) -> None:
+        rng = np.random.default_rng(_SEED)
+        H = len(known.shares)
+        both = np.concatenate([rule.weights for rule in rules])
+        bias = np.concatenate([rule.bias for rule in rules])
+        # Scores are all that is needed: as many numbers as there are classes, twice.
+        own = _root(both @ both.T)
+        spread = _root(both @ shape @ both.T)
+        k = len(both)
+        moved = rng.standard_normal((H, _TRUTHS, 1, k)) @ own
+        moved = moved * np.sqrt(known.variances)[:, None, None, None]
+        places = known.centres @ both.T + bias
+        self._middle = known.shares @ places
+        self._places = (places - self._middle)[:, None, None] + moved
+        self._scatter = rng.standard_normal((H, _TRUTHS, _RECORDS, k)) @ spread
+        self._shares = known.shares
+        self._classes = np.arange(H)[:, None, None]
+
+    def scores(self, misfit: float, closer: float = 0.0) -> tuple[Matrix, Matrix]:
+        """Of both rules: classes x truths x records x classes.
+
+        A misfit means that records scatter more widely than the sample shows; by the share
+        `closer` of it, on a scale of logarithms, that classes lie closer to each other instead.
+        """
+        wider = misfit ** (0.5 * (1.0 - closer))
+        nearer = misfit ** (0.5 * closer)
+        both = self._middle + self._places / nearer + self._scatter * wider
+        first, second = np.split(both, 2, axis=-1)
+        return first, second
+
+    def right(self, scores: Matrix) -> float:
+        """The share of records whose own class has the highest score."""
+        hits = scores.argmax(-1) == self._classes
+        return float(self._shares @ hits.mean((1, 2)))
+
+    def confidence(self, scores: Matrix) -> float:
+        """The mean of the chances that scores give to the class that they name."""
+        chances = 1.0 / np.exp(scores - scores.max(-1, keepdims=True)).sum(-1)
+        return float(self._shares @ chances.mean((1, 2)))
+
+
+def predicted(rule: Rule, known: Posterior) -> Prediction:
     """What to expect of the rule on records of people who took no part."""
-    truth, right = _records_drawn(rule.basis, known)
-    scores = truth @ rule.weights.T + rule.bias
-    weights = np.repeat(known.shares, _TRUTHS * _RECORDS) / (_TRUTHS * _RECORDS)
-    accuracy = float(weights[scores.argmax(-1) == right].sum())
-    return Prediction(accuracy, _temperature(scores, weights, accuracy))
+    public = Rule(known.public, -0.5 * (known.public**2).sum(1))  # the nearest public centre
+    accuracies = []
+    for shape in (known.within, np.eye(len(known.within))):
+        crowd = _Crowd(known, shape, (public, rule))
+        misfit = 1.0
+        if known.public_right is not None:
+            misfit = _misfit(crowd, known.public_right)
+        accuracies.append(crowd.right(crowd.scores(misfit)[1]))
+    accuracy = float(np.mean(accuracies))
+    scores = crowd.scores(misfit, _CLOSER)[1]
+    return Prediction(accuracy, _temperature(crowd, scores, accuracy))
 
 
-def _records_drawn(basis: Matrix, known: Posterior) -> tuple[Matrix, Integers]:
-    """Records in the given directions, and the classes that they are of, all equally often."""
-    rng = np.random.default_rng(_SEED)
-    # In directions of unit variance within slices of the sample.
-    root = np.linalg.cholesky(basis.T @ basis)
-    own = np.linalg.solve(root, basis.T)
-    H = len(known.shares)
-    k = len(root)
-    centres, variances = _centres(own, known.reported)
-    spread = np.linalg.cholesky(_spread(own, known.reported))
-    centres = centres[:, None] + np.sqrt(variances)[:, None, None] * rng.standard_normal(
-        (H, _TRUTHS, k)
-    )
-    records = centres[:, :, None] + rng.standard_normal((H, _TRUTHS, _RECORDS, k)) @ spread.T
-    classes = np.repeat(np.arange(H), _TRUTHS * _RECORDS)
-    return records.reshape(-1, k) @ root.T, classes
+def _misfit(crowd: _Crowd, public_right: float) -> float:
+    """How little the sample must fit strangers for the public rule to be right so often."""
+
+    def too_good(log_misfit: float) -> bool:
+        return crowd.right(crowd.scores(float(np.exp(log_misfit)))[0]) > public_right
+
+    return float(np.exp(_edge(too_good, -np.log(_WORST), np.log(_WORST))))
 
 
-def _centres(own: Matrix, reported: Reported) -> tuple[Matrix, Matrix]:
-    """Where the slices lie along a few directions, and the variance of that."""
-    tried = variances_tried(1e3, _FARTHEST)
-    found = [
-        shrunk(own @ shift, noise, tried)
-        for shift, noise in zip(reported.shifts, reported.noise, strict=True)
-    ]
-    shifts = np.stack([shift for shift, _ in found])
-    return reported.prior @ own.T + shifts, np.array([variance for _, variance in found])
-
-
-def _spread(own: Matrix, reported: Reported) -> Matrix:
-    """How widely records scatter along these directions: no less than in the sample."""
-    k = len(own)
-    excess = own @ reported.spread @ own.T - np.eye(k)
-    size = max(float((excess * excess).sum()), 1e-300)
-    excess = excess * max(1.0 - k * (k + 1) * reported.spread_noise / size, 0.0)
-    values, vectors = np.linalg.eigh(excess)
-    return np.asarray(np.eye(k) + (vectors * np.maximum(values, 0.0)) @ vectors.T)
-
-
-def _temperature(scores: Matrix, weights: Matrix, accuracy: float) -> float:
+def _temperature(crowd: _Crowd, scores: Matrix, accuracy: float) -> float:
     """What to divide scores by so that the mean confidence is the accuracy."""
 
-    def confidence(log_temperature: float) -> float:
-        cooled = scores / np.exp(log_temperature)
-        chances = np.exp(cooled - cooled.max(-1, keepdims=True))
-        return float(weights @ (1.0 / chances.sum(-1)))
+    def too_sure(log_temperature: float) -> bool:
+        return crowd.confidence(scores / np.exp(log_temperature)) > accuracy
 
-    low = -np.log(_HOTTEST)
-    high = np.log(_HOTTEST)
-    for _ in range(40):
+    return float(np.exp(_edge(too_sure, -np.log(_WORST), np.log(_WORST))))
+
+
+def _edge(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """Up to where something holds that holds below an edge, and not above it."""
+    for _ in range(_STEPS):
         middle = (low + high) / 2.0
-        low, high = (middle, high) if confidence(middle) > accuracy else (low, middle)
-    return float(np.exp((low + high) / 2.0))
+        if holds(middle):
+            low = middle
+        else:
+            high = middle
+    return (low + high) / 2.0
 
 
-def expected_angle_loss(known: Posterior, d: int) -> float:
-    """The expected projection loss of the first d directions, in the coordinates of the map."""
+def expected_angle_loss(known: Posterior, d: int, beyond: int) -> float:
+    """The expected projection loss of the first d directions against the truth.
+
+    In coordinates of unit covariance within slices: those of the map, and as many `beyond` it as
+    there are features left, where slices are shifted as well and nobody has reported how.
+    """
     rng = np.random.default_rng(_SEED)
     H, q = known.centres.shape
-    sd = np.sqrt(known.variances)[:, None]
-    drawn = known.centres + sd * rng.standard_normal((_TRUTHS, H, q))
-    here = _leading(known, known.centres, d)
-    there = _leading(known, drawn, d)
+    drawn = min(beyond, _MOST_BEYOND)
+    size = beyond / max(drawn, 1)  # each stands for so many
+    sd = np.sqrt(known.variances)[:, None] * rng.standard_normal((_TRUTHS, H, q))
+    far = np.sqrt(known.strangeness * size)[:, None] * rng.standard_normal((_TRUTHS, H, drawn))
+    there = _leading(known, np.concatenate([known.centres + sd, far], axis=-1), d)
+    here = _leading(known, np.pad(known.centres, ((0, 0), (0, drawn))), d)
     shared = ((here.T @ there) ** 2).sum((-2, -1))
     return float(np.sqrt(np.maximum(2.0 * (d - shared), 0.0)).mean())
 
 
 def _leading(known: Posterior, centres: Matrix, d: int) -> Matrix:
     """An orthonormal basis of the first d directions; leading axes are replications."""
-    values, vectors = np.linalg.eigh(known.within)
-    whitening = (vectors / np.sqrt(values)) @ vectors.T
+    q = len(known.within)
+    whitening = np.eye(centres.shape[-1])
+    whitening[:q, :q] = _root(np.asarray(np.linalg.inv(known.within), dtype=np.float64))
     means = centres - (known.shares @ centres)[..., None, :]
     weighted = whitening @ means.swapaxes(-1, -2) * np.sqrt(known.shares)
     U = np.linalg.svd(weighted, full_matrices=False)[0][..., :d]
     return np.asarray(np.linalg.qr(whitening @ U)[0])
+
+
+def _root(S: Matrix) -> Matrix:
+    values, vectors = np.linalg.eigh(S)
+    return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)

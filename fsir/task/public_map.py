@@ -32,6 +32,7 @@ class Public:
     centres: bytes  # slices x coordinates: the public mean of each slice, after the map
     shares: tuple[float, ...]  # of the slices in the sample
     map: bytes | None = None  # features x coordinates; None: the identity
+    check: float | None = None
     accuracy: float | None = None  # of the sample alone, in its own rehearsal; nothing uses it
 
     def matrix(self, p: int) -> Matrix:

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 import msgpack
 
-from edge_agent.recognition.recogniser import (
-    BY_DISTANCE,
-    BY_ERRORS,
-    ENOUGH,
-    PAIRS,
-    REFRESH,
-    Recogniser,
-)
+from edge_agent.recognition.naive import PAIRS, REFRESH
+from edge_agent.recognition.recogniser import BY_DISTANCE, BY_ERRORS, ENOUGH, Recogniser
 from edge_agent.recognition.scores import DEVICE, FEDERATION
 from tests.edge_agent.recognition.people import CENTRES, CLASSES, nearest, stream
 
