@@ -10,6 +10,9 @@ from sim_devices.commands.options import add_federation
 from sim_devices.commands.people import add_people
 
 WINDOWS = 300  # of each invented person: enough to see the point, in seconds
+# What the federation adds depends on who volunteers. Of the seeds 1 to 9 this is the one that lies
+# nearest to their mean; docs/simulator.md has all nine.
+SEED = 4
 PAGE = {"description": "the demonstration that `make demo` runs"}
 
 
@@ -20,6 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--data", type=Path, metavar="PATH", help="the real UCI HAR set instead of invented people"
     )
     add_people(parser, windows=WINDOWS, six=True)
+    parser.set_defaults(seed=SEED)
 
 
 def run(options: argparse.Namespace) -> int:

@@ -53,21 +53,25 @@ def show(results: list[Result], beside: list[Result], png: Path, html: Path) -> 
     for result in results:
         print(f"\n{result.title}")
         if result.verdict is not None:
-            print(
-                fill(result.verdict.sentence, _COLUMNS, initial_indent="  ", subsequent_indent="  ")
-            )
+            print(_wrapped("  ", result.verdict.sentence))
         for section in story(result):
             print(f"\n  {section.question}")
             for name, value in section.lines.items():
-                print(f"    {name:<16} {value}")
+                print(_wrapped(f"    {name:<16} ", value))
         _show_controls(result)
     print()
     for note in (*results[0].scenario.population.caveats, *results[0].outcome.subspace.notes):
-        print(f"  note: {note}")
+        print(_wrapped("  note: ", note))
     for other in beside:
         score = "" if other.accuracy is None else f": accuracy {percent(other.accuracy)}"
         print(f"  beside it, at delta {other.outcome.task.privacy.delta:.2g}{score}")
     print(f"\n  picture: {png}\n  page:    {html}")
+
+
+def _wrapped(start: str, text: str) -> str:
+    """A text behind its beginning, under which its other lines are indented."""
+    further = " " * len(start)
+    return fill(text, _COLUMNS, initial_indent=start, subsequent_indent=further)
 
 
 def _show_controls(result: Result) -> None:

@@ -54,14 +54,10 @@ class Result:
     def yardstick(self) -> float:
         """The loss of directions that were drawn blindly: so large is an error that says nothing.
 
-        Of `d` random directions among `p`, the mean square of the loss is `2 d (1 - d / p)`. Under
-        a public map, losses are about its coordinates.
+        Of `d` random directions among `p`, the mean square of the loss is `2 d (1 - d / p)`.
         """
-        task = self.outcome.task
-        subspace = self.outcome.subspace
-        p = len(subspace.features) if task.public is None else task.coordinates
-        d = subspace.dimension
-        return math.sqrt(2 * d * max(1 - d / p, 0))
+        d = self.outcome.subspace.dimension
+        return math.sqrt(2 * d * (1 - d / len(self.outcome.subspace.features)))
 
     @property
     def panel(self) -> Panel:
