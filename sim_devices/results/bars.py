@@ -10,7 +10,7 @@ STYLE = (
     ".bars{list-style:none;margin:0;padding:0;max-width:44rem}"
     ".bars li{margin:.55rem 0}"
     ".bars p{display:flex;justify-content:space-between;gap:1rem;margin:0;line-height:1.3}"
-    ".bars p span:last-child{font-variant-numeric:tabular-nums}"
+    ".bars p span:last-child{font-variant-numeric:tabular-nums;white-space:nowrap}"
     ".bars div{height:.7rem;border-radius:.2rem;background:var(--public);min-width:1px}"
     ".bars .private div{background:var(--device)}"
     ".bars .open div{background:var(--open)}"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from sim_devices.results import bars, scatter
 from sim_devices.results.bars import Bar
-from sim_devices.results.picture import COLOURS, Panel, words
+from sim_devices.results.picture import COLOURS, WRONG, Panel, words
 from sim_devices.results.story import Section
 
 _STYLE = (
@@ -27,8 +27,7 @@ _STYLE = (
     "color:var(--ink);background:var(--paper);overflow-wrap:anywhere}"
     "h1{font-size:1.3rem;line-height:1.25;margin:.5rem 0}"
     "h2{font-size:1.1rem;margin:2rem 0 .5rem}"
-    ".verdict{font-size:1.35rem;line-height:1.35;font-weight:650;margin:.5rem 0 1rem;"
-    "max-width:48rem}"
+    ".verdict{font-size:1.35rem;line-height:1.35;font-weight:650;margin:.5rem 0 1rem}"
     ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,19rem),1fr));"
     "gap:1rem}"
     "figure{margin:0;padding:.6rem;border-radius:.4rem;background:var(--box)}"
@@ -37,6 +36,7 @@ _STYLE = (
     "svg{display:block;width:100%;height:auto;max-width:36rem;margin:auto}"
     "svg text{font-size:12px;fill:var(--faint)}"
     ".axis{stroke:var(--faint);fill:none}.grid{stroke:var(--grid);fill:none}"
+    ".wrong{stroke:var(--ink);stroke-width:.8;fill:none}"
     "dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem;margin:0;"
     "max-width:52rem}"
     "dt{color:var(--faint)}dd{margin:0}"
@@ -88,7 +88,7 @@ def _body(page: Page) -> str:
     notes = "".join(f"<li>{_text(note)}</li>" for note in page.notes)
     return (
         f'<h1>{_text(page.title)}</h1>{verdict}<div class="panels">{figures}</div>'
-        f"{_legend(page.panels[0].classes)}{sections}{compared}"
+        f"{_legend(page.panels[0])}{sections}{compared}"
         f'<h2>Read this too</h2><ul class="notes">{notes}</ul>'
     )
 
@@ -99,12 +99,13 @@ def _figure(panel: Panel, response: str) -> str:
     return f"<figure{mark}>{caption}{scatter.svg(panel, response)}</figure>"
 
 
-def _legend(classes: Sequence[str]) -> str:
+def _legend(panel: Panel) -> str:
     labels = "".join(
         f'<span><i style="background:{COLOURS[h % len(COLOURS)]}"></i>{_text(words(label))}</span>'
-        for h, label in enumerate(classes)
+        for h, label in enumerate(panel.classes)
     )
-    return f'<p class="legend">{labels}</p>' if labels else ""
+    wrong = "" if panel.wrong is None else f"<span>× {WRONG}</span>"
+    return f'<p class="legend">{labels}{wrong}</p>' if labels else ""
 
 
 def _section(section: Section) -> str:

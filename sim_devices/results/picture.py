@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.arrays import Integers, Matrix
+from fsir.arrays import Flags, Integers, Matrix
 
 # Okabe and Ito's colours: told apart by everyone, also in grey.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+WRONG = "named wrongly"
+_CROSS = {"color": "black", "marker": "x"}
 MOST_POINTS = 600  # per class and panel: more only hide each other
 
 
@@ -28,6 +30,7 @@ class Panel:
     response: NDArray[Any]
     classes: tuple[str, ...] = ()
     marked: bool = False  # the one that it is all about, among others beside it
+    wrong: Flags | None = None  # records that the classifier names wrongly
 
 
 def draw(panels: Sequence[Panel], path: Path, title: str, response_name: str = "response") -> Path:
@@ -77,6 +80,10 @@ def _draw_panel(axis: Any, panel: Panel, response_name: str) -> None:
         x, y = coordinates(panel.Z[rows], h)
         style = {"color": COLOURS[h % len(COLOURS)], "marker": MARKERS[h % len(MARKERS)]}
         axis.scatter(x, y, s=9, alpha=0.55, linewidths=0, label=label, **style)
+        if panel.wrong is not None:
+            bad = panel.wrong[rows]
+            name = WRONG if h == len(panel.classes) - 1 else ""
+            axis.scatter(x[bad], y[bad], s=14, linewidths=0.7, label=name, **_CROSS)
     axis.set_ylabel("second direction" if panel.Z.shape[1] > 1 else "class")
     if panel.Z.shape[1] == 1:  # the height tells classes apart, and nothing else
         axis.set_yticks([])

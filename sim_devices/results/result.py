@@ -16,7 +16,7 @@ from sim_devices.network.federation import Outcome
 from sim_devices.results.picture import Panel
 from sim_devices.scenarios.control import Beside, Variant
 from sim_devices.scenarios.controls import beside
-from sim_devices.scenarios.evaluation import Judged, judged, projected
+from sim_devices.scenarios.evaluation import Judged, judged, named_wrongly, projected
 from sim_devices.scenarios.number_controls import explained, loss_of
 from sim_devices.scenarios.scenarios import Scenario
 from sim_devices.scenarios.verdict import Verdict, of_classes, of_losses, of_numbers
@@ -86,7 +86,8 @@ class Result:
         population = self.scenario.population
         response = np.concatenate([stream.y for stream in population.unseen])
         Z = projected(task, subspace, population.unseen)
-        return Panel(title, Z, response, population.classes)
+        wrong = named_wrongly(task, subspace, population.unseen) if population.classes else None
+        return Panel(title, Z, response, population.classes, wrong=wrong)
 
     def table(self, seed: int) -> dict[str, Any]:
         """The result for programs."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fsir.arrays import Matrix
+from fsir.arrays import Flags, Matrix
 from sim_devices.results.picture import COLOURS, Panel, coordinates, thinned
 
 # In units of the drawing, which is as wide as its place allows.
@@ -22,7 +22,7 @@ _MOST_POINTS = 250  # of a class: more only hide each other
 _TICKS = 5
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class _Group:
     """The points of one class, or all of them."""
 
@@ -30,6 +30,7 @@ class _Group:
     colour: str
     x: Matrix
     y: Matrix
+    wrong: Flags
 
 
 @dataclass(frozen=True)
@@ -80,12 +81,17 @@ def ticks(low: float, high: float, count: int = _TICKS) -> list[float]:
 def _groups(panel: Panel) -> list[_Group]:
     if not panel.classes:
         rows = thinned(len(panel.Z), 3 * _MOST_POINTS)
-        return [_Group("", COLOURS[0], panel.Z[rows, 0], panel.response[rows].astype(float))]
+        y = panel.response[rows].astype(float)
+        none = np.zeros(len(rows), bool)
+        return [_Group(label="", colour=COLOURS[0], x=panel.Z[rows, 0], y=y, wrong=none)]
     groups = []
     for h, label in enumerate(panel.classes):
         rows = np.flatnonzero(panel.response == label)
         rows = rows[thinned(len(rows), _MOST_POINTS)]
-        groups.append(_Group(label, COLOURS[h % len(COLOURS)], *coordinates(panel.Z[rows], h)))
+        x, y = coordinates(panel.Z[rows], h)
+        wrong = np.zeros(len(rows), bool) if panel.wrong is None else panel.wrong[rows]
+        colour = COLOURS[h % len(COLOURS)]
+        groups.append(_Group(label=label, colour=colour, x=x, y=y, wrong=wrong))
     return groups
 
 
@@ -122,11 +128,17 @@ def _up(axis: _Axis, name: str, *, numbered: bool) -> list[str]:
 
 
 def _points(group: _Group, across: _Axis, up: _Axis) -> list[str]:
-    places = zip(across.place(group.x), up.place(group.y), strict=True)
+    xs = across.place(group.x)
+    ys = up.place(group.y)
+    crosses = "".join(
+        f"M{x - 2:.1f} {y - 2:.1f}l4 4m0-4l-4 4"
+        for x, y in zip(xs[group.wrong], ys[group.wrong], strict=True)
+    )
     return [
         f'<g fill="{group.colour}" fill-opacity=".6"><title>{_text(group.label)}</title>',
-        *(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.4"/>' for x, y in places),
+        *(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="2.4"/>' for x, y in zip(xs, ys, strict=True)),
         "</g>",
+        f'<path class="wrong" d="{crosses}"/>' if crosses else "",
     ]
 
 

@@ -43,7 +43,12 @@ def _what(result: Result) -> dict[str, str]:
     if result.explained is not None:
         whose = f"the response of {unseen} devices that took no part"
         lines["explained"] = f"{percent(result.explained)} of {whose}, by a line (R^2)"
-    kept = f"{len(s.features)} of {result.outcome.task.p} features"
+    every = result.outcome.task.p
+    kept = (
+        f"{every} features"
+        if len(s.features) == every
+        else f"{len(s.features)} of {every} features"
+    )
     named = f"{kept}: {', '.join(s.features)}" if len(s.features) <= _FEATURES_NAMED else kept
     ways = "1 direction" if s.dimension == 1 else f"{s.dimension} directions"
     lines["subspace"] = f"{ways} of {named}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fsir.arrays import Matrix
+from fsir.arrays import Flags, Matrix
 from fsir.estimate.projection import Projector
 from fsir.estimate.screening import select
 from fsir.estimate.subspace import estimate
@@ -53,6 +53,16 @@ def judged(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -> J
         right.append(np.array(labels) == stream.y)
         said.append(confidences)
     return Judged(float(np.mean(np.concatenate(right))), float(np.mean(np.concatenate(said))))
+
+
+def named_wrongly(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -> Flags:
+    """For each record of these people, whether the subspace's own classifier is mistaken."""
+    projector = Projector(task, subspace)
+    chosen = columns(task, subspace)
+    named = [projector.classify(stream.X[:, chosen])[0] for stream in streams]
+    return np.concatenate(
+        [np.array(labels) != stream.y for labels, stream in zip(named, streams, strict=True)]
+    )
 
 
 def accuracy(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -> float:

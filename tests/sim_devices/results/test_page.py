@@ -20,7 +20,9 @@ QUESTIONS = ["What came out", "How sure is that?", "What did it cost?"]
 def panel(title, directions=2, marked=False):
     rng = np.random.default_rng(0)
     response = np.array(CLASSES)[np.arange(60) % 2]
-    return Panel(title, rng.normal(size=(60, directions)), response, CLASSES, marked)
+    wrong = np.arange(60) % 10 == 0
+    Z = rng.normal(size=(60, directions))
+    return Panel(title, Z, response, CLASSES, marked=marked, wrong=wrong)
 
 
 @pytest.fixture(scope="module")
@@ -101,6 +103,12 @@ def test_the_federation_is_marked_in_picture_and_chart(text):
     assert text.count('<figure class="mine">') == 1
     assert '<li class="federation">' in text
     assert "width:87.5%" in text
+
+
+def test_mistakes_are_crossed_out(text):
+    assert "× named wrongly" in text
+    crosses = re.findall(r'<path class="wrong" d="([^"]*)"', scatter.svg(panel("one"), "activity"))
+    assert sum(path.count("M") for path in crosses) == 6
 
 
 def test_axes_have_names_and_round_numbers():
