@@ -11,6 +11,7 @@ from aggregator.commands.stored import add_json, add_store, opened
 from aggregator.commands.tables import time_text
 from aggregator.federation import Federation
 from aggregator.store.base import Store
+from fsir.estimate.subspace import random_loss
 from fsir.wire.decode import decode
 from fsir.wire.messages import Active, Subspace
 
@@ -89,6 +90,8 @@ def _subspace(store: Store, federation: Federation) -> dict[str, Any] | None:
         "singular_values": subspace.singular_values.tolist(),
         "noise_level": subspace.noise_level,
         "expected_error": subspace.expected_error,
+        "random_error": random_loss(len(subspace.features), subspace.dimension),
+        "expected_accuracy": subspace.expected_accuracy,
         "devices": subspace.devices,
         "records": subspace.records,
         "notes": list(subspace.notes),
@@ -118,8 +121,9 @@ def _print_subspace(entry: dict[str, Any] | None) -> None:
     values = ", ".join(f"{value:.3g}" for value in entry["singular_values"][:6])
     noise = f"(noise {entry['noise_level']:.3g})"
     print(f"    dimension {entry['dimension']}; singular values {values} {noise}")
-    worst = (2 * entry["dimension"]) ** 0.5
-    scale = f"(0: exact, {worst:.3g}: nothing learned)"
+    scale = f"(0: exact, {entry['random_error']:.3g}: nothing learned)"
     print(f"    expected error {entry['expected_error']:.3g} {scale}")
+    if entry["expected_accuracy"] is not None:
+        print(f"    expected accuracy {entry['expected_accuracy']:.1%} for those who take no part")
     for note in entry["notes"]:
         print(f"    note: {note}")

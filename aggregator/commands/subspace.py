@@ -82,6 +82,7 @@ def _arrays(task: Task, subspace: Subspace) -> dict[str, Any]:
         "singular_values": subspace.singular_values,
         "noise_level": subspace.noise_level,
         "expected_error": subspace.expected_error,
+        **_accuracy(subspace),
         "devices": subspace.devices,
         "records": subspace.records,
         "refused": subspace.refused,
@@ -93,7 +94,17 @@ def _arrays(task: Task, subspace: Subspace) -> dict[str, Any]:
         values["weights"] = classifier.weights
         values["bias"] = classifier.bias
         values["centroids"] = classifier.centroids
+        if classifier.basis is not None:
+            values["classifier_basis"] = classifier.basis
+        if classifier.temperature != 1.0:
+            values["temperature"] = classifier.temperature
     return values
+
+
+def _accuracy(subspace: Subspace) -> dict[str, float]:
+    """The expected accuracy, where there is a figure."""
+    accuracy = subspace.expected_accuracy
+    return {} if accuracy is None else {"expected_accuracy": accuracy}
 
 
 def _json(task: Task, subspace: Subspace) -> bytes:

@@ -92,17 +92,22 @@ def _entry(state: State, pin: Pin) -> Entry:
         "reports": {stage: row.verdict or "sent" for stage, row in made.items()},
         "pending": len(pending),
         "active": None if pin.active is None else list(pin.active),
-        "subspace": _subspace(pin, task),
+        **_subspace(pin, task),
         "recognition": _recognition(state, pin.name),
         "reason": "; ".join([*([pin.stopped] if pin.stopped else []), *refusals]),
     }
 
 
-def _subspace(pin: Pin, task: Task) -> str:
+def _subspace(pin: Pin, task: Task) -> Entry:
     if pin.subspace is None:
-        return ""
+        return {"subspace": ""}
     subspace = read_subspace(pin.subspace, task, pin.active)
-    return f"version {subspace.version}, {subspace.dimension} directions"
+    entry: Entry = {"subspace": f"version {subspace.version}, {subspace.dimension} directions"}
+    # Version 0.1 told no more, and its tasks have no more to tell.
+    if task.counts_refused:
+        entry["expected_accuracy"] = subspace.expected_accuracy
+        entry["notes"] = list(subspace.notes)
+    return entry
 
 
 def _recognition(state: State, name: str) -> dict[str, Any] | None:
@@ -130,6 +135,9 @@ def _line(entry: Entry) -> list[str]:
 def _remarks(entry: Entry) -> list[str]:
     refused = entry.get("refused", {})
     remarks = [f"{count} records not accepted: {reason}" for reason, count in refused.items()]
+    if (accuracy := entry.get("expected_accuracy")) is not None:
+        remarks.append(f"the federation expects its classifier to be right {accuracy:.0%} of times")
+    remarks += [f"the federation says: {note}" for note in entry.get("notes", ())]
     recognition = entry.get("recognition")
     if recognition is not None:
         remarks += _accuracy(recognition)

@@ -76,7 +76,15 @@ def _room(task: Task) -> int:
     directions = max(slices, task.dimension or 0)
     features = task.p * (_NAME_BYTES + 8 * directions)
     classes = slices * (_NAME_BYTES + 16 * directions)
-    return 2**16 + features + classes
+    return 2**16 + features + classes + _learning_room(task)
+
+
+def _learning_room(task: Task) -> int:
+    """What a public map adds: directions of the classifier, whitening and centres."""
+    if task.public is None:
+        return 0
+    slices = task.slicing.count
+    return 8 * (task.p * slices + task.coordinates * (task.coordinates + slices))
 
 
 def read_receipt(raw: bytes, device: str) -> Receipt:

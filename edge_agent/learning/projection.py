@@ -21,7 +21,7 @@ class Projection:
         self._projector = Projector(task, subspace)
 
     def serve(self, x: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Coordinates and class of a record.
+        """Coordinates and class of a record; in place of a class that is in doubt, the reason.
 
         None if it lacks a feature or holds something else than numbers.
         """
@@ -39,5 +39,9 @@ class Projection:
         }
         if self.subspace.classifier is not None:
             classes, chances = self._projector.classify(row)
-            served |= {"class": classes[0], "confidence": round(float(chances[0]), 6)}
+            doubt = self._projector.doubt(classes[0])
+            if doubt is None:
+                served |= {"class": classes[0], "confidence": round(float(chances[0]), 6)}
+            else:
+                served["doubt"] = doubt
         return served

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from fsir.arrays import Matrix
-from fsir.estimate.covariance import Merged, within
+from fsir.arrays import Flags, Matrix
+from fsir.estimate.covariance import Levels, Merged, within
+from fsir.estimate.prediction import Prediction, Rule, Strangers, predicted
 from fsir.wire.messages import Classifier
+
+_HIDDEN_SIGMAS = 2.0  # a count that is smaller than so many standard deviations may be all noise
 
 
 def classifier(classes: tuple[str, ...], m: Merged, basis: Matrix) -> Classifier:
@@ -20,3 +25,50 @@ def classifier(classes: tuple[str, ...], m: Merged, basis: Matrix) -> Classifier
     weights = np.asarray(np.linalg.solve(pooled, centroids.T).T, dtype=np.float64)
     bias = np.log(shares) - 0.5 * (weights * centroids).sum(1)
     return Classifier(classes, weights, bias, centroids)
+
+
+def hidden(counts: Matrix, levels: Levels, N: int) -> Flags:
+    """Slices whose count, a share of all records, noise alone could have made."""
+    return np.asarray((counts < _HIDDEN_SIGMAS * levels.counts**0.5) | (counts * N < 0.5))
+
+
+def with_expectation(made: Classifier, m: Merged, basis: Matrix) -> tuple[Classifier, Prediction]:
+    """The classifier, how often it is right, and what it must not be relied on for.
+
+    Nobody has reported how far strangers are from those who took part: it is as if they were alike.
+    """
+    shares = m.weights
+    pooled = basis.T @ within(m) @ basis
+    # Of a centroid, from the noise of the sums and from sampling, the mean over all directions.
+    mechanism = m.levels.sums * float(np.trace(basis.T @ basis)) / len(pooled)
+    sampling = float(np.trace(pooled)) / len(pooled) / m.N
+    strangers = Strangers(
+        centres=made.centroids,
+        variances=mechanism / shares**2 + sampling / shares,
+        shapes=(pooled,),
+        shares=shares,
+    )
+    prediction = predicted(Rule(made.weights, made.bias), strangers)
+    unseen = np.flatnonzero(hidden(m.shares, m.levels, m.N))
+    careful = replace(
+        made,
+        # Without noise scores are log odds as they come.
+        temperature=prediction.temperature if m.levels.sums > 0.0 else 1.0,
+        doubtful=tuple(made.classes[h] for h in unseen),
+        guess=float(shares.max()),
+    )
+    return careful, prediction
+
+
+def doubts(made: Classifier, accuracy: float) -> list[str]:
+    """What whoever uses a classifier should know."""
+    notes = []
+    if made.doubtful:
+        names = ", ".join(made.doubtful[:8])
+        notes.append(f"hardly any record of these classes was reported, or none: {names}")
+    if accuracy <= made.guess:
+        notes.append(
+            "the classifier is expected to be right no more often than who always names the "
+            "commonest class"
+        )
+    return notes

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsir.arrays import Matrix
-from fsir.estimate.dimension import count_directions, noise_level
-from fsir.estimate.directions import fixed_signs
-from fsir.estimate.posterior import Posterior, posterior
-from fsir.estimate.prediction import Prediction, Rule, expected_angle_loss, predicted
+from fsir.estimate.classifier import doubts
+from fsir.estimate.directions import count_directions, fixed_signs, noise_level
+from fsir.estimate.posterior import Posterior, posterior, whitening_of
+from fsir.estimate.prediction import Rule, Strangers, predicted
 from fsir.estimate.totals import Totals
+from fsir.estimate.uncertainty import expected_angle_loss
 from fsir.task.public_map import Public
 from fsir.task.task import Task
 from fsir.wire.messages import Classifier, Subspace
@@ -44,10 +45,11 @@ def corrected(
     d = min(task.dimension or (widest if classes else max(found.seen, 1)), widest)
     basis = P @ found.basis
     classifier = None
-    prediction = None
+    accuracy = None
     if classes:
         weights, bias = _discriminant(known, found.basis)
-        prediction = predicted(Rule(weights @ found.basis.T, bias), known)
+        prediction = predicted(Rule(weights @ found.basis.T, bias), _strangers(known))
+        accuracy = prediction.accuracy
         classifier = Classifier(
             classes=classes,
             weights=weights,
@@ -56,6 +58,7 @@ def corrected(
             basis=basis if d < widest else None,
             temperature=prediction.temperature,
             doubtful=tuple(classes[h] for h in known.doubtful),
+            guess=float(known.shares.max()),
             whitening=found.whitening,
             centres=known.centres @ found.whitening,
         )
@@ -71,15 +74,14 @@ def corrected(
         records=known.N,
         refused=refused,
         classifier=classifier,
-        notes=_notes(known, found, prediction, classes),
-        expected_accuracy=None if prediction is None else prediction.accuracy,
+        notes=_notes(found, classifier, accuracy or 0.0),
+        expected_accuracy=accuracy,
     )
 
 
 def _directions(known: Posterior, P: Matrix) -> _Directions:
     means = known.centres - known.shares @ known.centres
-    values, vectors = np.linalg.eigh(known.within)
-    whitening = (vectors / np.sqrt(values)) @ vectors.T
+    whitening = whitening_of(known.within)
     weighted = whitening @ means.T * np.sqrt(known.shares)
     U, s, _ = np.linalg.svd(weighted, full_matrices=False)
     q, H = weighted.shape
@@ -109,20 +111,21 @@ def _discriminant(known: Posterior, basis: Matrix) -> tuple[Matrix, Matrix]:
     return weights, np.log(known.shares) - 0.5 * (weights * centroids).sum(1)
 
 
-def _notes(
-    known: Posterior, found: _Directions, prediction: Prediction | None, classes: tuple[str, ...]
-) -> tuple[str, ...]:
+def _strangers(known: Posterior) -> Strangers:
+    nearest = Rule(known.public, -0.5 * (known.public**2).sum(1))
+    return Strangers(
+        centres=known.centres,
+        variances=known.variances,
+        shapes=(known.within, np.eye(len(known.within))),
+        shares=known.shares,
+        public=nearest,
+        public_right=known.public_right,
+    )
+
+
+def _notes(found: _Directions, classifier: Classifier | None, accuracy: float) -> tuple[str, ...]:
     widest = found.basis.shape[1]
-    notes = []
+    notes = [] if classifier is None else doubts(classifier, accuracy)
     if found.seen < widest:
         notes.append(f"{found.seen} of {widest} directions stand out of the noise")
-    if known.doubtful and classes:
-        names = ", ".join(classes[h] for h in known.doubtful[:8])
-        notes.append(f"hardly any record of these classes was reported, or none: {names}")
-    if prediction is not None and prediction.accuracy <= known.shares.max():
-        commonest = classes[int(known.shares.argmax())]
-        notes.append(
-            f"the classifier is expected to be right no more often than who always says "
-            f"{commonest!r}"
-        )
     return tuple(notes)

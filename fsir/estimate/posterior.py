@@ -24,6 +24,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fsir.arrays import Matrix
+from fsir.estimate.classifier import hidden
 from fsir.estimate.covariance import Means, means
 from fsir.estimate.totals import Totals
 from fsir.task.public_map import Public
@@ -88,7 +89,7 @@ def posterior(public: Public, totals: Totals) -> Posterior:
         strangeness=np.array([found.strangeness for found in shifts]),
         within=_within(spread, m.levels.off_diagonal),
         shares=shares / shares.sum(),
-        doubtful=_doubtful(m),
+        doubtful=tuple(np.flatnonzero(hidden(m.counts, m.levels, m.N)).tolist()),
         public_right=_public_right(public, m),
     )
 
@@ -126,12 +127,6 @@ def _shares(m: Means, expected: Matrix) -> Matrix:
     prior = (_SHARES_SD * expected) ** 2
     weight = prior / (prior + m.levels.counts)
     return np.asarray(np.maximum(expected + weight * (m.counts - expected), _FEWEST * expected))
-
-
-def _doubtful(m: Means) -> tuple[int, ...]:
-    """Slices of which noise alone could have made the count."""
-    hidden = m.counts < 2.0 * m.levels.counts**0.5
-    return tuple(np.flatnonzero(hidden | (m.counts * m.N < 0.5)).tolist())
 
 
 # --- shifts ---------------------------------------------------------------------------------------
@@ -180,6 +175,12 @@ def _within(spread: Matrix, noise: float) -> Matrix:
     kept = np.maximum(values - edge / 2.0, 0.0) + np.minimum(values + edge, 0.0)
     kept = np.maximum(kept * _belief(excess, noise), _NARROWEST - 1.0)
     return np.asarray(np.eye(q) + (vectors * kept) @ vectors.T)
+
+
+def whitening_of(within: Matrix) -> Matrix:
+    """The inverse root of a covariance: what makes it the identity."""
+    values, vectors = np.linalg.eigh(within)
+    return np.asarray((vectors / np.sqrt(values)) @ vectors.T)
 
 
 def _belief(excess: Matrix, noise: float) -> float:

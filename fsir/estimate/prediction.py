@@ -1,6 +1,6 @@
-"""What may be expected of an estimate: how often its classifier is right, how far off it is.
+"""How often a classifier is expected to be right about people who took no part.
 
-Both are computed by drawing the truth from what is known of it. A public sample is too good to be
+It is computed by drawing such people from what is known of them. A public sample is too good to be
 true where its own directions are concerned: strangers scatter far more widely. How much more is
 found from the share of records about which the *public* rule is right, which devices report: the
 scatter is taken as wide as it must be for that. Its shape lies between two that are known, that of
@@ -16,7 +16,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsir.arrays import Matrix
-from fsir.estimate.posterior import Posterior
 
 _SEED = 20130625  # the same integers must give the same published bits
 _TRUTHS = 64  # drawn ...
@@ -24,7 +23,6 @@ _RECORDS = 16  # ... and records of each class in each of them
 _CLOSER = 0.25  # for confidence: a wrong record of a wide crowd would be wrong beyond any doubt
 _WORST = 1e4  # misfit, and temperature, that is looked for
 _STEPS = 24  # of a bisection
-_MOST_BEYOND = 64  # coordinates beyond the map that are drawn one by one
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,6 +31,18 @@ class Rule:
 
     weights: Matrix  # classes x coordinates
     bias: Matrix
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Strangers:
+    """What is known of people who took no part."""
+
+    centres: Matrix  # classes x coordinates
+    variances: Matrix  # of each class's centre, in every coordinate
+    shapes: tuple[Matrix, ...]  # covariances within classes that are possible
+    shares: Matrix  # of the classes
+    public: Rule | None = None
+    public_right: float | None = None  # how often the public rule is right about them
 
 
 @dataclass(frozen=True)
@@ -46,7 +56,7 @@ class Prediction:
 class _Crowd:
     """Records of strangers as two rules score them; how widely they scatter is left open."""
 
-    def __init__(self, known: Posterior, shape: Matrix, rules: tuple[Rule, Rule]) -> None:
+    def __init__(self, known: Strangers, shape: Matrix, rules: tuple[Rule, Rule]) -> None:
         rng = np.random.default_rng(_SEED)
         H = len(known.shares)
         both = np.concatenate([rule.weights for rule in rules])
@@ -87,12 +97,11 @@ class _Crowd:
         return float(self._shares @ chances.mean((1, 2)))
 
 
-def predicted(rule: Rule, known: Posterior) -> Prediction:
+def predicted(rule: Rule, known: Strangers) -> Prediction:
     """What to expect of the rule on records of people who took no part."""
-    public = Rule(known.public, -0.5 * (known.public**2).sum(1))  # the nearest public centre
     accuracies = []
-    for shape in (known.within, np.eye(len(known.within))):
-        crowd = _Crowd(known, shape, (public, rule))
+    for shape in known.shapes:
+        crowd = _Crowd(known, shape, (known.public or rule, rule))
         misfit = 1.0
         if known.public_right is not None:
             misfit = _misfit(crowd, known.public_right)
@@ -129,35 +138,6 @@ def _edge(holds: Callable[[float], bool], low: float, high: float) -> float:
         else:
             high = middle
     return (low + high) / 2.0
-
-
-def expected_angle_loss(known: Posterior, d: int, beyond: int) -> float:
-    """The expected projection loss of the first d directions against the truth.
-
-    In coordinates of unit covariance within slices: those of the map, and as many `beyond` it as
-    there are features left, where slices are shifted as well and nobody has reported how.
-    """
-    rng = np.random.default_rng(_SEED)
-    H, q = known.centres.shape
-    drawn = min(beyond, _MOST_BEYOND)
-    size = beyond / max(drawn, 1)  # each stands for so many
-    sd = np.sqrt(known.variances)[:, None] * rng.standard_normal((_TRUTHS, H, q))
-    far = np.sqrt(known.strangeness * size)[:, None] * rng.standard_normal((_TRUTHS, H, drawn))
-    there = _leading(known, np.concatenate([known.centres + sd, far], axis=-1), d)
-    here = _leading(known, np.pad(known.centres, ((0, 0), (0, drawn))), d)
-    shared = ((here.T @ there) ** 2).sum((-2, -1))
-    return float(np.sqrt(np.maximum(2.0 * (d - shared), 0.0)).mean())
-
-
-def _leading(known: Posterior, centres: Matrix, d: int) -> Matrix:
-    """An orthonormal basis of the first d directions; leading axes are replications."""
-    q = len(known.within)
-    whitening = np.eye(centres.shape[-1])
-    whitening[:q, :q] = _root(np.asarray(np.linalg.inv(known.within), dtype=np.float64))
-    means = centres - (known.shares @ centres)[..., None, :]
-    weighted = whitening @ means.swapaxes(-1, -2) * np.sqrt(known.shares)
-    U = np.linalg.svd(weighted, full_matrices=False)[0][..., :d]
-    return np.asarray(np.linalg.qr(whitening @ U)[0])
 
 
 def _root(S: Matrix) -> Matrix:

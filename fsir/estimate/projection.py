@@ -94,6 +94,21 @@ class Projector:
         labels = [classifier.classes[h] for h in best]
         return labels, np.asarray(chances[np.arange(len(best)), best])
 
+    def doubt(self, label: str) -> str | None:
+        """Why nobody should rely on it where a record is taken for this class, or None."""
+        classifier = self._subspace.classifier
+        accuracy = self._subspace.expected_accuracy
+        if classifier is None:
+            return None
+        if accuracy is not None and accuracy <= classifier.guess:
+            return (
+                f"the classifier is expected to be right no more often ({accuracy:.2f}) than who "
+                f"always names the commonest class ({classifier.guess:.2f})"
+            )
+        if label in classifier.doubtful:
+            return f"hardly any record of {label!r} was reported to the federation, or none"
+        return None
+
     def _rows(self, X: ArrayLike) -> Matrix:
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != len(self._centre):

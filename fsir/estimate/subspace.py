@@ -1,7 +1,7 @@
 """The aggregator's estimate: from merged noisy sums to the subspace that devices use.
 
-`fsir.estimate.covariance` centres and repairs, `fsir.estimate.directions` finds the directions,
-`fsir.estimate.dimension` counts them, `fsir.estimate.uncertainty` says how far off they may be,
+`fsir.estimate.covariance` centres and repairs, `fsir.estimate.directions` finds the directions
+and counts them, `fsir.estimate.uncertainty` says how far off they may be,
 `fsir.estimate.classifier` turns them into a classifier. Nothing here touches data: all of it is
 post-processing of what devices have released.
 """
@@ -11,11 +11,16 @@ from __future__ import annotations
 import numpy as np
 
 from fsir.arrays import Matrix
-from fsir.estimate.classifier import classifier
+from fsir.estimate.classifier import classifier, doubts, with_expectation
 from fsir.estimate.corrected import corrected
 from fsir.estimate.covariance import covariance, merged
-from fsir.estimate.dimension import count_directions, noise_level
-from fsir.estimate.directions import directions, standardised, whitened
+from fsir.estimate.directions import (
+    count_directions,
+    directions,
+    noise_level,
+    standardised,
+    whitened,
+)
 from fsir.estimate.totals import Totals
 from fsir.estimate.trimming import cut
 from fsir.estimate.uncertainty import expected_loss
@@ -91,6 +96,13 @@ def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) 
     d = min(task.dimension or max(seen, 1), len(values))
     basis = standardised(m, Sigma, directions(m, white, d))
     classes = task.response.classes
+    made = classifier(classes, m, basis) if classes else None
+    notes = _notes(task, totals.devices, seen, d)
+    accuracy = None
+    if made is not None and task.counts_refused:  # the tasks of version 0.1 end as they began
+        made, prediction = with_expectation(made, m, basis)
+        accuracy = prediction.accuracy
+        notes += doubts(made, accuracy)
     return Subspace(
         task=task.digest,
         version=version,
@@ -102,12 +114,13 @@ def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) 
         devices=totals.devices,
         records=m.N,
         refused=refused,
-        classifier=classifier(classes, m, basis) if classes else None,
-        notes=_notes(task, totals.devices, seen, d),
+        classifier=made,
+        notes=tuple(notes),
+        expected_accuracy=accuracy,
     )
 
 
-def _notes(task: Task, devices: int, seen: int, d: int) -> tuple[str, ...]:
+def _notes(task: Task, devices: int, seen: int, d: int) -> list[str]:
     notes = []
     if task.aggregation == TRIMMED and cut(devices) == 0:
         notes.append(
@@ -120,7 +133,7 @@ def _notes(task: Task, devices: int, seen: int, d: int) -> tuple[str, ...]:
         )
     elif seen < d:
         notes.append(f"only {seen} of {d} directions stand out of the noise")
-    return tuple(notes)
+    return notes
 
 
 def projection_loss(A: Matrix, B: Matrix) -> float:
@@ -147,6 +160,17 @@ def projection_loss(A: Matrix, B: Matrix) -> float:
     P = _orthonormal(A)
     Q = _orthonormal(B)
     return float(np.linalg.norm(P @ P.T - Q @ Q.T))
+
+
+def random_loss(p: int, d: int) -> float:
+    """The loss of d directions taken at random among p features: who knows nothing has this.
+
+    The root of the mean square: `trace(P_A P_B)` is `d^2/p` on average.
+
+    >>> round(random_loss(561, 1), 4), random_loss(5, 5)
+    (1.413, 0.0)
+    """
+    return float((2.0 * d * max(1.0 - d / p, 0.0)) ** 0.5)
 
 
 def angles(A: Matrix, B: Matrix) -> Matrix:

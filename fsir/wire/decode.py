@@ -121,17 +121,17 @@ def _subspace(fields: MessageFields) -> Subspace:
         refused=fields.whole("refused"),
         classifier=classifier,
         notes=fields.texts("notes", at_most=_MOST_NOTES),
-        expected_accuracy=_accuracy(fields),
+        expected_accuracy=_share(fields, "expected_accuracy"),
     )
 
 
-def _accuracy(fields: MessageFields) -> float | None:
-    if not fields.has("expected_accuracy"):
+def _share(fields: MessageFields, key: str) -> float | None:
+    if not fields.has(key):
         return None
-    accuracy = fields.size("expected_accuracy")
-    if accuracy > 1.0:
-        raise fields.wrong("expected_accuracy", accuracy, "a share, at most 1")
-    return accuracy
+    share = fields.size(key)
+    if share > 1.0:
+        raise fields.wrong(key, share, "a share, at most 1")
+    return share
 
 
 def _classifier(parent: MessageFields, features: int, dimension: int) -> Classifier:
@@ -148,6 +148,7 @@ def _classifier(parent: MessageFields, features: int, dimension: int) -> Classif
     )
     temperature = fields.size("temperature") if fields.has("temperature") else 1.0
     doubtful = fields.texts("doubtful", (), at_most=MAX_SLICES)
+    guess = _share(fields, "guess") or 0.0
     fields.done()
     if not temperature > 0.0:
         raise fields.wrong("temperature", temperature, "a number above 0")
@@ -173,6 +174,7 @@ def _classifier(parent: MessageFields, features: int, dimension: int) -> Classif
         basis=basis,
         temperature=temperature,
         doubtful=doubtful,
+        guess=guess,
         whitening=whitening,
         centres=centres,
     )

@@ -95,6 +95,7 @@ class Classifier:
     basis: Matrix | None = None  # features x dimension
     temperature: float = 1.0  # scores over this are log odds whose confidence is the right one
     doubtful: tuple[str, ...] = ()  # classes that hardly anybody reported, as far as noise shows
+    guess: float = 0.0  # how often one is right who always names the commonest class
     # For who goes on learning with a public map: `whitening^T P^T x` has unit covariance within
     # classes, around these centres.
     whitening: Matrix | None = None  # coordinates x coordinates
@@ -262,6 +263,8 @@ def _classifier(classifier: Classifier) -> dict[str, Any]:
         body["temperature"] = classifier.temperature
     if classifier.doubtful:
         body["doubtful"] = list(classifier.doubtful)
+    if classifier.guess > 0.0:
+        body["guess"] = classifier.guess
     for name in OPTIONAL_ARRAYS:
         if (array := getattr(classifier, name)) is not None:
             body[name] = _packed(array)

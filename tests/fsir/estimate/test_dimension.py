@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from fsir.estimate.covariance import covariance, merged
-from fsir.estimate.dimension import count_directions, noise_level
-from fsir.estimate.directions import whitened
+from fsir.estimate.directions import count_directions, noise_level, whitened
 from fsir.estimate.subspace import estimate
 from fsir.privacy.moments import Moments
 from fsir.privacy.plan import first_stage

@@ -12,8 +12,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from fsir.errors import AccumulatorError
 from fsir.estimate.covariance import Levels, covariance, merged
-from fsir.estimate.dimension import count_directions
-from fsir.estimate.directions import whitened
+from fsir.estimate.directions import count_directions, whitened
 from fsir.estimate.subspace import estimate, projection_loss
 from fsir.estimate.totals import Totals
 from fsir.estimate.trimming import cut, inflation, trimmed_sum, trimmed_totals

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from fsir.estimate.covariance import Levels, centred, covariance, merged
-from fsir.estimate.dimension import count_directions, noise_level
-from fsir.estimate.directions import whitened
+from fsir.estimate.directions import count_directions, noise_level, whitened
 from fsir.estimate.subspace import estimate, projection_loss
 from fsir.privacy.plan import first_stage
 from sim_devices.paper.exact import ExactMoments

@@ -82,6 +82,7 @@ MESSAGES = {
             basis=RNG.normal(size=(3, 2)),
             temperature=1.5,
             doubtful=("lie",),
+            guess=0.4,
             whitening=np.eye(4),
             centres=RNG.normal(size=(3, 4)),
         ),
