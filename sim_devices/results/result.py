@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from fsir.arrays import Matrix
+from fsir.estimate.subspace import random_loss
 from fsir.privacy.claims import statement
 from fsir.task.task import Task
 from fsir.wire.messages import Subspace
@@ -52,12 +52,9 @@ class Result:
 
     @property
     def yardstick(self) -> float:
-        """The loss of directions that were drawn blindly: so large is an error that says nothing.
-
-        Of `d` random directions among `p`, the mean square of the loss is `2 d (1 - d / p)`.
-        """
-        d = self.outcome.subspace.dimension
-        return math.sqrt(2 * d * (1 - d / len(self.outcome.subspace.features)))
+        """The loss of directions that were drawn blindly: an error so large says nothing."""
+        subspace = self.outcome.subspace
+        return random_loss(len(subspace.features), subspace.dimension)
 
     @property
     def panel(self) -> Panel:

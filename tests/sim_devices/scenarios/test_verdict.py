@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from sim_devices.scenarios import virtual_fleets
 from sim_devices.scenarios.control import Control
+from sim_devices.scenarios.evaluation import without_network
 from sim_devices.scenarios.tasks import Setting, build
 from sim_devices.scenarios.verdict import of_classes, of_losses, of_numbers
 from sim_devices.scenarios.virtual_fleets import Larger, drawn_again, larger_fleets
@@ -72,3 +74,14 @@ def test_larger_fleets_are_made_of_the_records_that_are_there():
     fleets = list(larger_fleets(task, population.devices, population.unseen, seed=1))
     assert [fleet.devices for fleet in fleets] == [12, 24, 48, 96]
     assert fleets[-1].accuracy > 0.8
+
+
+def test_a_fleet_grows_as_if_it_had_been_large_from_the_beginning():
+    people = unequal_people()
+    task = build(people.population, people.geometry, Setting(epsilon=1.0))
+    devices = people.population.devices
+    grown = virtual_fleets._Growing(task, devices, seed=7)
+    grown.grown(2)
+    everyone = [drawn_again(stream, copy, 7) for copy in range(4) for stream in devices]
+    expected = without_network(task, everyone, seed=7)
+    assert grown.grown(4).basis.tobytes() == expected.basis.tobytes()
