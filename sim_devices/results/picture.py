@@ -83,7 +83,7 @@ def _draw_panel(axis: Any, panel: Panel, response_name: str) -> None:
         if panel.wrong is not None:
             bad = panel.wrong[rows]
             name = WRONG if h == len(panel.classes) - 1 else ""
-            axis.scatter(x[bad], y[bad], s=14, linewidths=0.7, label=name, **_CROSS)
+            axis.scatter(x[bad], y[bad], s=9, linewidths=0.5, label=name, **_CROSS)
     axis.set_ylabel("second direction" if panel.Z.shape[1] > 1 else "class")
     if panel.Z.shape[1] == 1:  # the height tells classes apart, and nothing else
         axis.set_yticks([])
