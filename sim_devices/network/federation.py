@@ -145,12 +145,17 @@ def _run(
     patience: float,
 ) -> Subspace:
     total = len(fleet.devices)
+
+    def over() -> bool:
+        """Whether all is done, or nobody is there any more to do it."""
+        return observer.finished() or bool(daemon.ending())
+
     try:
-        done = fleet.run(observer.finished, patience, lambda count: progress(count, total))
+        done = fleet.run(over, patience, lambda count: progress(count, total))
     finally:
         fleet.close()
         observer.close()
-    if not done or observer.subspace is None:
+    if not done or observer.subspace is None or daemon.ending():
         raise FederationError(_why(fleet, observer, daemon, patience))
     return observer.subspace
 
@@ -175,8 +180,8 @@ def _why(fleet: Fleet, observer: Observer, daemon: _Daemon, patience: float) -> 
     phases = dict(Counter(device.agent.phase for device in fleet.devices))
     reasons = [device.agent.reason for device in fleet.devices if device.agent.reason]
     first = (
-        f"the federation did not end within {patience:.0f} s: {observer.counted} counted, "
-        f"devices are {phases}{daemon.ending()}"
+        f"the federation did not come to its end{daemon.ending() or f' within {patience:.0f} s'}: "
+        f"{observer.counted} counted, devices are {phases}"
     )
     lines = [first, *reasons[:1], "last words of the aggregator:", *daemon.last_words()]
     return "\n".join(lines)
