@@ -68,7 +68,8 @@ def _devices(text: str) -> list[int]:
 def _check(task: Task, devices: list[int], signal: float) -> dict[str, Any]:
     records, _ = allowed_sizes(task)
     # A deadline without a smallest number of records leaves open how many there will be.
-    counts = devices if records > 1 else []
+    # The federation that is invented knows nothing in advance: it is none of a task with [public].
+    counts = devices if records > 1 and task.public is None else []
     return {
         "task": task.name,
         "digest": task.digest.hex(),
@@ -139,7 +140,9 @@ def _explain_error(task: Task, answer: dict[str, Any]) -> None:
     )
     for devices, error in answer["expected_error"].items():
         print(f"  {devices:>7} devices: {error:.3f}")
-    if not answer["expected_error"]:
+    if task.public is not None:
+        print("  unknown: the estimate starts from what the task says is public")
+    elif not answer["expected_error"]:
         print(
             "  unknown: the task has a deadline and does not say how many records there will be "
             "at least (sigma_0)"

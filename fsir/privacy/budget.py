@@ -19,7 +19,7 @@ def sampling_charge(values: int, epsilon: float) -> tuple[float, float]:
 def published_values(task: Task) -> int:
     """The most values that a device publishes in all stages together."""
     H = task.slicing.count
-    last = task.coordinates if task.screening is None else task.screening.limit
+    last = task.numbers if task.screening is None else task.screening.limit
     first = 0 if task.screening is None else task.p * H + H
     return first + last * H + H + last * (last + 1) // 2
 

@@ -18,6 +18,12 @@ _TRIMMING = (
     "it changes nothing about what this device gives away."
 )
 
+_CHECK = (
+    "The check is one more number of each record, which is added up like the others: "
+    "whether the public rule names its\n"
+    "  class rightly, that is, whether of all public means the one of its own class is nearest."
+)
+
 
 def describe(task: Task) -> str:
     """A page for the owner of a device: what leaves it, when, and how well it is protected.
@@ -102,9 +108,10 @@ def _summed(task: Task, stage: Stage) -> str:
     """What a final report is about, of each record."""
     if task.screening is not None:
         return f"at most {stage.p} active features"
+    check = " and a check" if task.numbers > task.coordinates else ""
     if task.public is not None and task.public.map is not None:
-        return f"{stage.p} mapped numbers"
-    return f"all {stage.p} features"
+        return f"{task.coordinates} mapped numbers{check}"
+    return f"all {task.coordinates} features{check}"
 
 
 def _mapping(task: Task, public: Public) -> list[str]:
@@ -122,6 +129,7 @@ def _mapping(task: Task, public: Public) -> list[str]:
     return [
         f"Before anything is added up, {turned}",
         f"{made} A record is mapped alone.",
+        *([] if public.check is None else [_CHECK]),
     ]
 
 

@@ -54,9 +54,9 @@ class Stage:
     mechanism: str
     offered: bool  # a report is about so many offered records, of which refused ones are null
     features: tuple[int, ...]  # indices into the features of the task, which a record must have
-    coordinates: int  # numbers that these become: as many, or fewer by the map of the task
+    coordinates: int  # numbers that these become: as many, or by a map others; a check is last
     slices: int
-    truncate: float  # of a coordinate: R, or after a map C
+    truncate: float  # of a coordinate: R, or after a map the norm
     norm: float
     grid: float  # the step of the public grid on which records are quantised
     mu: float  # cost for one unit of `unit_records` records; infinite where nothing is proven

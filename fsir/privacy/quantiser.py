@@ -23,7 +23,9 @@ def quantiser_of(task: Task, stage: Stage) -> Quantiser:
     """The quantiser of one stage: with the public map of the task, if it has one."""
     if task.public is None:
         return Quantiser(task, stage)
-    return MappedQuantiser(task, stage, task.public)
+    if task.public.check is None:
+        return MappedQuantiser(task, stage, task.public)
+    return CheckedQuantiser(task, stage, task.public, task.public.check)
 
 
 class _Inputs:
@@ -44,6 +46,11 @@ class _Inputs:
         return _truncated(K, self.reach)
 
 
+def _whole_square(length: float) -> int:
+    """The largest whole number that the square of a length reaches, without rounding."""
+    return math.floor(Fraction(length) ** 2)
+
+
 def _truncated(K: Matrix, reach: float) -> Matrix:
     """To whole numbers of at most `reach`, toward zero, in place."""
     np.clip(K, -reach, reach, out=K)
@@ -58,8 +65,9 @@ class Quantiser:
         self._inputs = _Inputs(task, stage, stage.truncate, stage.grid)
         self.reach = self._inputs.reach
         self.norm = stage.norm / stage.grid
-        # Squared norms are whole numbers: the largest one that is allowed, without rounding.
-        self._longest = float(math.floor(Fraction(self.norm) ** 2))
+        # Squared norms are whole numbers: the largest one that is allowed.
+        self._longest = float(_whole_square(self.norm))
+        self._clip = self.norm
         self._ones = np.ones(stage.p)
 
     def truncated(self, X: Matrix) -> Matrix:
@@ -78,7 +86,7 @@ class Quantiser:
         squares = (K * K) @ self._ones
         long = squares > self._longest
         if long.any():
-            shrinkage = self.norm / np.sqrt(np.maximum(squares, 1.0)) * _JUST_BELOW_ONE
+            shrinkage = self._clip / np.sqrt(np.maximum(squares, 1.0)) * _JUST_BELOW_ONE
             # All rows at once, the others times 1: faster than picking the long ones out.
             K *= np.where(long, shrinkage, 1.0)[:, None]
             np.trunc(K, out=K)
@@ -104,3 +112,39 @@ class MappedQuantiser(Quantiser):
         K = self._map.apply(self.truncated(X), slices)
         K *= self._to_grid
         return _truncated(K, self.reach)
+
+
+class CheckedQuantiser(MappedQuantiser):
+    """Adds one number to a mapped record, the last: does the public rule name its own class?
+
+    It is `check` or `-check` in whole steps. The mapped numbers are clipped to `clip.norm`, so that
+    no row is longer than the norm of the stage, the root of the sum of both squares.
+    """
+
+    def __init__(self, task: Task, stage: Stage, public: Public, check: float) -> None:
+        super().__init__(task, stage, public)
+        self._nearest = self._map.nearest(self._to_grid)
+        self._steps = float(int(check / stage.grid))
+        clip = task.clip.norm / stage.grid
+        self._mapped_reach = float(int(clip))
+        # The norm of the stage is a rounded root: what the check leaves of it may be a bit less.
+        left = _whole_square(self.norm) - int(self._steps) ** 2
+        self._longest = float(min(_whole_square(clip), left))
+        self._clip = math.sqrt(self._longest)
+        self._ones = np.ones(public.coordinates)
+
+    def whole(self, X: Matrix, slices: Integers) -> Matrix:
+        """All but the clip of the mapped numbers, and last of each row its check."""
+        V = self._map.mapped(self.truncated(X))
+        right = self._nearest.of(V) == slices
+        rest = self._map.centred(V, slices)
+        K = np.empty((len(V), V.shape[1] + 1))
+        np.multiply(rest, self._to_grid, out=K[:, :-1])
+        _truncated(K[:, :-1], self._mapped_reach)
+        K[:, -1] = np.where(right, self._steps, -self._steps)
+        return K
+
+    def clipped(self, K: Matrix) -> Matrix:
+        """Scale mapped numbers that are too long down to the clip, in place; checks stay."""
+        super().clipped(K[:, :-1])
+        return K

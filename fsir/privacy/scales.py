@@ -48,10 +48,18 @@ def shape_of(task: Task, p: int, *, first_of_two: bool) -> Shape:
     """The first of two reports on p features, or the last one, which may be the only one."""
     C = task.clip.norm
     if task.public is not None:  # what a mapped record may reach has nothing to do with R sqrt(p)
-        return Shape(task.coordinates, C, has_second=True)
+        return Shape(task.numbers, _mapped_norm(C, task.public.check), has_second=True)
     if task.screening is not None and not first_of_two:
         C = _final_norm(task.screening, p)
     return Shape(p, min(C, task.clip.truncate * math.sqrt(p)), has_second=not first_of_two)
+
+
+def _mapped_norm(C: float, check: float | None) -> float:
+    """How long a mapped record can be, with the number of its check if it has one."""
+    if check is None:
+        return C
+    # Not `hypot`, whose last bit is another one on other machines.
+    return math.sqrt(C * C + check * check)
 
 
 def _final_norm(screening: Screening, p: int) -> float:

@@ -41,6 +41,8 @@ def propose(
     expected: Expectation,
     groups: Integers | None = None,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    numeric: bool = False,
     rehearsing: bool = True,
 ) -> Proposal:
     """Standardisation, map, clip and split for a task, from public records alone.
@@ -59,6 +61,8 @@ def propose(
         Who each record is of, where the sample is of several people.
     progress
         Called with how much of the rehearsal is done, and how much there is.
+    numeric
+        Whether slices are intervals of a number, and not classes.
     rehearsing
         False: leave the rehearsal out, which takes most of the time, and take the usual choice.
     """
@@ -84,7 +88,7 @@ def propose(
     else:
         why["rehearsal"] = f"none: the sample has too few {kind} with every class"
     sample = PublicSample.of(X, slices, H, ridge, chosen.coordinates)
-    found = sample.sections(chosen)
+    found = sample.sections(chosen, numeric=numeric)
     found["public"] |= sections.get("public", {})
     why |= _explained(chosen, found, expected)
     return Proposal(sections=found, why=why)

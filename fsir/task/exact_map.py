@@ -21,6 +21,7 @@ import numpy as np
 from fsir.arrays import Integers, Matrix
 from fsir.errors import TaskError
 from fsir.task.grid import grid_step
+from fsir.task.nearest import NearestCentre
 from fsir.task.public_map import Public
 
 INPUT_BITS = 20  # a truncated input has at most 2^20 steps
@@ -46,11 +47,22 @@ class ExactMap:
         self._centres = np.rint(public.centre_rows() / self.unit)
         _check_centres(self._centres, self.unit)
 
+    def mapped(self, K: Matrix) -> Matrix:
+        """Rows of whole inputs, mapped; exact."""
+        return K * self._scale if self._matrix is None else K @ self._matrix
+
+    def centred(self, V: Matrix, slices: Integers) -> Matrix:
+        """Mapped rows, each minus the centre of its own slice, in place; exact."""
+        V -= self._centres[slices]
+        return V
+
     def apply(self, K: Matrix, slices: Integers) -> Matrix:
         """Rows of whole inputs, mapped, each minus the centre of its own slice; exact."""
-        mapped = K * self._scale if self._matrix is None else K @ self._matrix
-        mapped -= self._centres[slices]
-        return mapped
+        return self.centred(self.mapped(K), slices)
+
+    def nearest(self, to_grid: float) -> NearestCentre:
+        """Which of the centres is nearest to mapped rows, `to_grid` steps of a grid to a unit."""
+        return NearestCentre(self._centres, to_grid)
 
 
 def _largest_shift(P: Matrix) -> int:

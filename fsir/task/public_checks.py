@@ -12,12 +12,14 @@ from fsir.errors import TaskError
 from fsir.fields import Table
 from fsir.limits import MAX_RECORDS
 from fsir.task.exact_map import ExactMap
+from fsir.task.nearest import REACH_CLIPS
 from fsir.task.public_map import BYTES_PER_NUMBER, Public, unpack
 from fsir.task.task import OLDEST_VERSION, Task
 
 MAX_COORDINATES = 1024
 _LARGEST = 1e6  # entry of the map, or of a centre
 _SUM_OF_SHARES = 1e-3  # they may be rounded
+_UNLIKE = 256.0  # times: check and clip share one grid of 2^14 steps
 _MECHANISMS = ("gaussian", "none")
 
 
@@ -31,6 +33,7 @@ def read_public(part: Table, p: int, slices: int, truncate: float) -> Public:
         shares=_shares(part, slices),
         map=_numbers(part, "map", p, q) if part.has("map") else None,
         accuracy=part.optional_number("accuracy", least=0, to=1),
+        check=part.optional_number("check", least=1e-6, to=1e6),
     )
     part.done()
     if public.map is None and q != p:
@@ -52,6 +55,31 @@ def check_around(task: Task) -> None:
     if task.privacy.mechanism not in _MECHANISMS:
         remedy = f"cannot be combined with [public]; use one of {', '.join(_MECHANISMS)}"
         raise TaskError("privacy.mechanism", task.privacy.mechanism, remedy)
+    if task.public.check is not None:
+        _check_check(task, task.public, task.public.check)
+
+
+def _check_check(task: Task, public: Public, check: float) -> None:
+    """Refuse a check that means nothing in this task."""
+    C = task.clip.norm
+    if not task.response.classes:
+        remedy = "asks whether a class is named rightly; leave it out, or give response.classes"
+        raise TaskError("public.check", check, remedy)
+    if not C / _UNLIKE <= check <= C * _UNLIKE:
+        remedy = (
+            f"would be lost beside clip.norm = {C:g}, or that beside it; choose it from "
+            f"{C / _UNLIKE:.6g} to {C * _UNLIKE:.6g}"
+        )
+        raise TaskError("public.check", check, remedy)
+    centres = public.centre_rows()
+    apart = float(np.ptp(centres, axis=0).max())
+    if apart > 2.0 * REACH_CLIPS * C:
+        remedy = (
+            f"public.centres lie {apart:.6g} apart in a coordinate, more than {2 * REACH_CLIPS:g} "
+            f"times clip.norm = {C:g}, beyond which no nearest one is found; leave it out, or "
+            "raise clip.norm"
+        )
+        raise TaskError("public.check", check, remedy)
 
 
 def _shares(part: Table, slices: int) -> tuple[float, ...]:

@@ -4,7 +4,8 @@ Both are made from a public sample. A device turns a record, alone, into `P^T x 
 P and the centre c_h of the record's own slice: what is estimated then are corrections to what the
 sample says, and records are short, because what tells slices apart is gone from them. Why this
 costs no privacy stands in docs/privacy.md, proposition 10; how it is computed without rounding in
-`fsir.task.exact_map`.
+`fsir.task.exact_map`. A task may also ask of each record whether the nearest public centre is that
+of its own class, `fsir.task.nearest`: so reports tell how often the sample is right about others.
 """
 
 from __future__ import annotations
@@ -32,8 +33,12 @@ class Public:
     centres: bytes  # slices x coordinates: the public mean of each slice, after the map
     shares: tuple[float, ...]  # of the slices in the sample
     map: bytes | None = None  # features x coordinates; None: the identity
+    # How often the sample is right about parts of itself that it has not seen: what is expected of
+    # it before reports come.
+    accuracy: float | None = None
+    # One number more for each record, the last: +check if the nearest centre is that of its own
+    # class, -check if not. None: no such number.
     check: float | None = None
-    accuracy: float | None = None  # of the sample alone, in its own rehearsal; nothing uses it
 
     def matrix(self, p: int) -> Matrix:
         """The map P, of `p` features, features x coordinates."""

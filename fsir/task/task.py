@@ -165,6 +165,12 @@ class Task:
         return self.p if self.public is None else self.public.coordinates
 
     @property
+    def numbers(self) -> int:
+        """Numbers of a record that are added up: its coordinates, and the check if it has one."""
+        checked = self.public is not None and self.public.check is not None
+        return self.coordinates + (1 if checked else 0)
+
+    @property
     def screens_by_votes(self) -> bool:
         """Whether the first report of a device holds votes instead of noisy sums."""
         return self.screening is not None and self.screening.method == "votes"

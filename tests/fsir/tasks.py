@@ -43,8 +43,16 @@ def screened(p: int = 6, **screening: Any) -> Task:
     return task(p, screening={"keep": 2, "limit": min(4, p), "final_norm": 1.5, **screening})
 
 
-def mapped(p: int = 6, q: int = 3, *, identity: bool = False, **changes: Any) -> Task:
-    """A task with public centres of its three classes, and a public map unless it is `identity`."""
+def mapped(
+    p: int = 6,
+    q: int = 3,
+    *,
+    identity: bool = False,
+    check: float | None = None,
+    **changes: Any,
+) -> Task:
+    """A task with public centres of its three classes, a public map unless it is `identity`, and a
+    check of the public rule if one is given."""
     rng = np.random.default_rng(p * 100 + q)
     P = np.eye(p) if identity else rng.normal(size=(p, q))
     public = {
@@ -53,5 +61,6 @@ def mapped(p: int = 6, q: int = 3, *, identity: bool = False, **changes: Any) ->
         "centres": pack(rng.uniform(-0.4, 0.4, size=(3, p)) @ P),
         "shares": [0.5, 0.25, 0.25],
         **({} if identity else {"map": pack(P)}),
+        **({} if check is None else {"check": check}),
     }
     return task(p, **{"clip": {"norm": 1.5 * P.shape[1] ** 0.5}, "public": public, **changes})

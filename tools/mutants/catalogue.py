@@ -188,6 +188,18 @@ MUTANTS = (
         ),
     ),
     _mutant(
+        "check not counted in the norm",
+        (SCALES, "_mapped_norm(C, task.public.check)", "_mapped_norm(C, None)"),
+    ),
+    _mutant(
+        "check not counted in the clip",
+        (QUANTISER, "min(_whole_square(clip), left)", "_whole_square(self.norm)"),
+    ),
+    _mutant(
+        "check of the record before",
+        (QUANTISER, "self._nearest.of(V) == slices", "np.roll(self._nearest.of(V) == slices, 1)"),
+    ),
+    _mutant(
         "counts of the free split beside sums of another",
         (
             SCALES,

@@ -77,6 +77,24 @@ def mapped(task: Task) -> Streams:
     return Streams(*streams)
 
 
+def relabelled(task: Task) -> Streams:
+    """Records of all slices; one unit of them, far out beyond the first centre, goes to the second
+    slice and stays where it is.
+
+    Nearest to it is the first centre: the public rule is right about it, and then wrong. Its mapped
+    numbers hardly turn and its check does, so that the two rows are about orthogonal if the check
+    is as large as the clip.
+    """
+    if task.public is None:
+        raise AuditError(f"task {task.name!r} has no public centres: give one that has")
+    labels = labels_of(task)
+    X = np.sin(np.arange(1.0, length(task) * task.p + 1)).reshape(-1, task.p) * task.clip.truncate
+    y = [labels[k % len(labels)] for k in range(len(X))]
+    towards = np.sign(task.public.matrix(task.p) @ task.public.centre_rows()[0])
+    x = _FAR * task.clip.truncate * towards
+    return Streams(*(_with_unit(task, (X, y), x, label) for label in labels[:2]))
+
+
 def first_of_slice(task: Task) -> Streams:
     """The last slice is empty, or holds the one record that was in another slice before."""
     labels = labels_of(task)

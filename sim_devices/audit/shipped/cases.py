@@ -1,8 +1,8 @@
 """What an agent is tried on: small tasks and streams, so that it runs in milliseconds.
 
 Every way in which an agent makes a report is here: one stage and two, the same records and fresh
-ones, dense reports and votes, a response code, a public map, units of several records, records that
-come one by one and all at once.
+ones, dense reports and votes, a response code, a public map without and with its check, units of
+several records, records that come one by one and all at once.
 """
 
 from __future__ import annotations
@@ -121,7 +121,9 @@ def votes() -> Case:
     return _of("two stages, votes", canary.orthogonal, task, effort=2.5)
 
 
-def mapped_task(budget: tuple[float, float] = LOOSE) -> Task:
+def mapped_task(
+    budget: tuple[float, float] = LOOSE, norm: float = 1.0, check: float | None = None
+) -> Task:
     """Eight features, four coordinates, centres farther out than the clip, and a split."""
     public = {
         "records": 100,
@@ -129,16 +131,22 @@ def mapped_task(budget: tuple[float, float] = LOOSE) -> Task:
         "centres": pack(1.5 * np.eye(3, 4)),
         "shares": [0.5, 0.25, 0.25],
         "map": pack(0.3 * hadamard(8)[:, :4]),
+        **({} if check is None else {"check": check}),
     }
     epsilon, delta = budget
     privacy = {"epsilon": epsilon, "delta": delta, "split": 1.0}
-    clip = {"truncate": 1.0, "norm": 1.0}
+    clip = {"truncate": 1.0, "norm": norm}
     return small_task(8, 3, clip=clip, public=public, privacy=privacy)
 
 
 def public_map() -> Case:
     """Records that are mapped, each without the centre of its own slice."""
     return _of("public map", canary.mapped, mapped_task())
+
+
+def public_check() -> Case:
+    """Records with the check of the public rule, which is right about one of them, or wrong."""
+    return _of("public check", canary.relabelled, mapped_task(norm=0.5, check=0.5))
 
 
 def all_cases() -> list[Case]:
@@ -152,6 +160,7 @@ def all_cases() -> list[Case]:
         one_stage(),
         units(),
         public_map(),
+        public_check(),
         votes(),
         two_stages(one_by_one=True),
         fresh_records(),

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -67,8 +68,7 @@ def expected(task: Task, name: str, stream: Stream) -> Expected:
     X, y = _rows_of(task, name, stream)
     norm = _norm(task, name)
     slices = task.slicing.slices_of(np.asarray(y))
-    K = _quantised(task, X, slices, norm, list(stage.features))
-    mean = np.concatenate(blocks_of(stage, K, slices))
+    mean = np.concatenate(blocks_of(stage, rows_of(task, stage, X, slices), slices))
     mu, by_block = _noise(task, stage, norm)
     sds = [np.full(block.size, sd) for block, sd in zip(stage.blocks, by_block, strict=True)]
     return Expected(stage, mean, np.concatenate(sds), mu)
@@ -98,7 +98,7 @@ def _norm(task: Task, name: str) -> float:
     """How long a record may be in a stage."""
     screening = task.screening
     if task.public is not None:
-        return task.clip.norm
+        return math.sqrt(task.clip.norm**2 + (task.public.check or 0.0) ** 2)
     if screening is None or name == plan.SCREENING:
         return min(task.clip.norm, task.clip.truncate * math.sqrt(task.p))
     p = screening.limit
@@ -107,20 +107,47 @@ def _norm(task: Task, name: str) -> float:
     return min(norm or math.inf, task.clip.truncate * math.sqrt(p))
 
 
-def _quantised(task: Task, X: Matrix, slices: Integers, norm: float, features: list[int]) -> Matrix:
+def rows_of(task: Task, stage: plan.Stage, X: Matrix, slices: Integers) -> Matrix:
     """Rows on the public grid, truncated and clipped, in the units of the task."""
-    if task.public is None:
-        grid = _grid(task.clip.truncate, 14)
-        K = _truncated(task, X, grid, features)
-    else:
-        grid = _grid(norm, 14)
-        reach = math.floor(norm / grid)
-        K = np.trunc(np.clip(_mapped(task, task.public, X, slices) / grid, -reach, reach))
-    longest = norm / grid
+    norm = _norm(task, stage.name)
+    if task.public is not None:
+        return _mapped_rows(task, task.public, X, slices, norm)
+    grid = _grid(task.clip.truncate, 14)
+    K = _truncated(task, X, grid, list(stage.features))
+    return _clipped(K, norm / grid) * grid
+
+
+def _mapped_rows(task: Task, public: Public, X: Matrix, slices: Integers, norm: float) -> Matrix:
+    """Rows of a task with a public map, of at most `norm`; the check, if there is one, is last."""
+    grid = _grid(norm, 14)
+    V, centres, unit = _mapped(task, public, X)
+    longest = task.clip.norm / grid
+    reach = math.floor(longest)
+    residual = (V - centres[slices]).astype(np.float64) * (unit / grid)
+    K = np.trunc(np.clip(residual, -reach, reach))
+    if public.check is None:
+        return _clipped(K, longest) * grid
+    steps = math.floor(public.check / grid)
+    left = math.floor(Fraction(norm / grid) ** 2) - steps**2
+    K = _clipped(K, math.sqrt(min(left, math.floor(Fraction(longest) ** 2))))
+    right = np.array([_nearest(v, centres, unit / grid) for v in V]) == slices
+    return np.column_stack([K, np.where(right, steps, -steps)]) * grid
+
+
+def _clipped(K: Matrix, longest: float) -> Matrix:
+    """Whole numbers in rows, the long ones scaled down."""
     lengths = np.sqrt((K * K).sum(axis=1, keepdims=True))
     shrinkage = longest / np.maximum(lengths, 1.0) * _JUST_BELOW_ONE
     clipped: Matrix = np.where(lengths > longest, np.trunc(K * shrinkage), K)
-    return clipped * grid
+    return clipped
+
+
+def _nearest(v: Integers, centres: Integers, to_grid: float) -> int:
+    """The class whose centre is nearest to a mapped record; the first of several."""
+    middle = (centres.min(axis=0) + centres.max(axis=0)) // 2
+    w = np.trunc(np.clip((v - middle) * to_grid, -(2**20), 2**20)).astype(np.int64)
+    g = np.rint((centres - middle) * to_grid).astype(np.int64)
+    return int(np.argmin([((w - centre) ** 2).sum() for centre in g]))
 
 
 def _grid(reach: float, bits: int) -> float:
@@ -136,8 +163,8 @@ def _truncated(task: Task, X: Matrix, grid: float, features: list[int]) -> Matri
     return K
 
 
-def _mapped(task: Task, public: Public, X: Matrix, slices: Integers) -> Matrix:
-    """What proposition 10 is about, before the clip: in 64-bit integers, one record at a time."""
+def _mapped(task: Task, public: Public, X: Matrix) -> tuple[Integers, Integers, float]:
+    """Mapped records and centres in 64-bit integers, one record at a time, and their unit."""
     grid = _grid(task.clip.truncate, 20)
     K = _truncated(task, X, grid, list(range(task.p))).astype(np.int64)
     P = public.matrix(task.p)
@@ -146,10 +173,8 @@ def _mapped(task: Task, public: Public, X: Matrix, slices: Integers) -> Matrix:
         shift += 1
     whole = np.rint(P * 2.0**shift).astype(np.int64)
     centres = np.rint(public.centre_rows() / grid * 2.0**shift).astype(np.int64)
-    rows = [
-        (row[:, None] * whole).sum(axis=0) - centres[h] for row, h in zip(K, slices, strict=True)
-    ]
-    return np.array(rows, np.float64) * (grid / 2.0**shift)
+    rows = np.array([(row[:, None] * whole).sum(axis=0) for row in K])
+    return rows, centres, grid / 2.0**shift
 
 
 def blocks_of(stage: plan.Stage, K: Matrix, slices: Integers) -> list[Matrix]:

@@ -7,7 +7,11 @@ from pathlib import Path
 import pytest
 import tomli_w
 
+from aggregator.cli import main
+from fsir.privacy.plan import first_stage
+from fsir.task.public_map import as_text
 from tests.aggregator.commands.lines import TASK, fails, run_json
+from tests.fsir.tasks import mapped
 
 
 def test_check_shows_that_more_devices_and_more_signal_help(
@@ -36,3 +40,18 @@ def test_errors_name_the_value_and_the_remedy(
     check = ["task", "check", str(tmp_path / "t.toml")]
     assert "whole numbers of devices" in fails(capsys, *check, "--devices", "ten")
     assert "between 0 and 1" in fails(capsys, *check, "--signal", "2")
+
+
+@pytest.mark.parametrize("check", [None, 1.0])
+def test_a_task_with_a_public_map_has_costs_and_no_forecast(
+    check: float | None, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    task = mapped(6, 3, check=check)
+    file = tmp_path / "t.toml"
+    file.write_text(tomli_w.dumps(as_text(task.table())))
+    answer = run_json(capsys, "task", "check", str(file))
+    assert answer["expected_error"] == {}
+    assert answer["stages"][0]["numbers"] == (18 if check is None else 25)
+    assert answer["stages"][0]["norm"] == first_stage(task).norm
+    assert main(["task", "check", str(file)]) == 0
+    assert "starts from what the task says is public" in capsys.readouterr().out

@@ -19,6 +19,7 @@ from tests.fsir.tasks import mapped
 TASKS = {
     "map": mapped(8, 3, privacy={"split": 1.0}),
     "centres only": mapped(8, identity=True),
+    "check": mapped(8, 3, check=2.0),
     "numbers": mapped(8, 3, response={"classes": None, "cuts": [-0.5, 0.5]}),
 }
 every_task = pytest.mark.parametrize("task", TASKS.values(), ids=TASKS)
@@ -67,8 +68,9 @@ def test_one_by_one_at_once_and_across_a_restart_the_report_is_the_same(task, tm
         assert implausible(moments.stage, report.n, report.blocks) is None
 
 
-def test_a_replaced_relabelled_or_refused_record_costs_no_more_than_is_booked(monkeypatch):
-    task = TASKS["map"]
+@pytest.mark.parametrize("name", ["map", "check"])
+def test_a_replaced_relabelled_or_refused_record_costs_no_more_than_is_booked(name, monkeypatch):
+    task = TASKS[name]
     plain = records(task, 100)
     changes = [
         {"x0": 1e9, "x3": -1e9},

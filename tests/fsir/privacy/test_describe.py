@@ -134,6 +134,27 @@ for everybody. A record is mapped alone.
 """
 
 
+CHECKED = """\
+  1. final report: 25 noisy numbers (sums per slice, counts and second moments of 3 mapped numbers \
+and a check)
+"""
+RULE = """\
+A record is mapped alone.
+  The check is one more number of each record, which is added up like the others: whether the \
+public rule names its
+  class rightly, that is, whether of all public means the one of its own class is nearest.
+  It leaves when
+"""
+
+
+def test_a_check_of_the_public_rule_is_told_in_words():
+    page = describe(mapped(6, 3, check=1.0))
+    assert CHECKED in page
+    assert RULE.rstrip() in page
+    assert "of all 6 features and a check" in describe(mapped(6, identity=True, check=1.0))
+    assert "check" not in describe(mapped(6, 3))
+
+
 def test_a_public_map_and_public_centres_are_told_in_words():
     assert LEAVES in describe(mapped(6, 3))
     assert CENTRED in describe(mapped(6, identity=True))

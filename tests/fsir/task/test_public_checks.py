@@ -46,6 +46,24 @@ FAULTS = {
     "shares add up to 2": (with_public(shares=[1.0, 0.5, 0.5]), "public.shares", "add up to 1"),
     "shares of two": (with_public(shares=[0.5, 0.5]), "public.shares = '2 values'", "3 numbers"),
     "accuracy": (with_public(accuracy=1.1), "public.accuracy = 1.1", "at most 1"),
+    "check of nothing": (with_public(check=0.0), "public.check = 0.0", "at least 1e-06"),
+    "check too large": (with_public(check=2e6), "public.check = 2000000.0", "at most 1e+06"),
+    "check no number": (with_public(check=True), "public.check = True", "a finite number"),
+    "check beside the clip": (with_public(check=1e-3), "public.check = 0.001", "from 0.0101"),
+    "clip beside the check": (with_public(check=1e4), "public.check = 10000.0", "to 665.108"),
+    "check of cuts": (
+        {**with_public(check=1.0), "response": {"cuts": [-0.5, 0.5]}},
+        "public.check = 1.0",
+        "give response.classes",
+    ),
+    "check of centres too far": (
+        {
+            **with_public(check=0.1, centres=one((3, 3), (2, 1), 15.0)),
+            "clip": {"truncate": 20.0, "norm": 0.1},
+        },
+        "public.check = 0.1",
+        "lie 14 apart in a coordinate, more than 128 times clip.norm = 0.1",
+    ),
     "misspelt": (with_public(centers=b""), "public.centers", "did you mean 'centres'"),
     "version 1": ({**GOOD, "version": 1}, "version = 1", "leave it out"),
     "screening": (
@@ -74,6 +92,9 @@ def test_what_is_at_its_limit_is_accepted():
     assert task_from_table(with_public(shares=[0.9995, 0.0, 0.0])).public.shares[0] == 0.9995
     assert task_from_table(with_public(accuracy=0.8)).public.accuracy == 0.8
     assert task_from_table({**GOOD, "privacy": {"epsilon": 1, "mechanism": "none"}}).public
+    C = GOOD["clip"]["norm"]
+    for check in (C / 256.0, C * 256.0):
+        assert task_from_table(with_public(check=check)).public.check == check
 
 
 def test_base64_and_bytes_are_the_same_task():

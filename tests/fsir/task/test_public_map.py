@@ -20,9 +20,10 @@ def test_what_is_packed_comes_back_as_float32_in_rows():
     assert len(pack(rows)) == 4 * 7 * 4
 
 
+@pytest.mark.parametrize("check", [None, 2.5])
 @pytest.mark.parametrize("identity", [False, True])
-def test_a_file_and_a_message_give_the_same_task(identity, tmp_path):
-    made = mapped(6, 3, identity=identity)
+def test_a_file_and_a_message_give_the_same_task(identity, check, tmp_path):
+    made = mapped(6, 3, identity=identity, check=check)
     file = tmp_path / "task.toml"
     file.write_text(tomli_w.dumps(as_text(made.table())))
     assert load_task(file) == made == decode_task(made.encode())
@@ -49,6 +50,21 @@ def test_a_task_without_the_section_does_not_mention_it():
     assert "public" not in plain.table()
     assert "split" not in plain.table()["privacy"]
     assert plain.coordinates == plain.p
+
+
+def test_a_task_without_a_check_does_not_mention_it():
+    made = mapped(6, 3)
+    assert "check" not in made.table()["public"]
+    # The bytes of before there were checks.
+    assert made.digest.hex()[:16] == "c99c5c2e4fc9bea3"
+    assert (made.numbers, task(4).numbers) == (3, 4)
+
+
+def test_a_check_is_part_of_the_task():
+    made = mapped(6, 3, check=2.5)
+    assert made.public.check == 2.5
+    assert made.digest not in (mapped(6, 3).digest, mapped(6, 3, check=2.6).digest)
+    assert (made.coordinates, made.numbers) == (3, 4)
 
 
 def test_another_map_is_another_task():

@@ -27,6 +27,7 @@ def stages() -> list[tuple[Task, Stage]]:
         made = screened(code=code)
         pairs += [(made, first_stage(made)), (made, final_stage(made, (1, 4)))]
     public = [mapped(6, 3, privacy={"split": 0.5}), mapped(5, identity=True)]
+    public += [mapped(6, 3, check=0.5), mapped(5, identity=True, check=200.0)]
     return pairs + [(made, first_stage(made)) for made in public]
 
 
