@@ -112,7 +112,7 @@ class _Daemon:
         """How it ended, if it did."""
         if self.process.poll() is None:
             return ""
-        return f"; the aggregator ended with status {self.process.returncode}"
+        return f": the aggregator ended with status {self.process.returncode}"
 
 
 @contextmanager
