@@ -95,7 +95,7 @@ def _body(page: Page) -> str:
 
 def _figure(panel: Panel, response: str) -> str:
     mark = ' class="mine"' if panel.marked else ""
-    caption = f"<figcaption>{_text(panel.title)}</figcaption>"
+    caption = f"<figcaption>{_text(panel.title).replace('% right', '%&nbsp;right')}</figcaption>"
     return f"<figure{mark}>{caption}{scatter.svg(panel, response)}</figure>"
 
 

@@ -68,7 +68,7 @@ def of_losses(loss: float, without: Control, known: float) -> Verdict:
     A line may explain nothing of a response that bends; the distance from the truth always tells.
     """
     what = "what is public" if without.public else "one device alone"
-    from_to = f"({known:.3f} -> {loss:.3f})"
+    from_to = f"(error {known:.3f} -> {loss:.3f})"
     nearer = known - loss
     came = (
         f"comes {nearer:.3f} nearer to the truth than"

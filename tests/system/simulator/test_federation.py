@@ -76,3 +76,9 @@ def test_those_who_never_come_are_not_waited_for(people):
 def test_no_broker_is_said_clearly(people, task):
     with pytest.raises(FsirError, match="no broker answers at mqtt://"):
         federate(people.population, task, broker="mqtt://127.0.0.1:1", patience=5)
+
+
+def test_nobody_waits_for_an_aggregator_that_has_ended(people, task, embedded_url, monkeypatch):
+    monkeypatch.setattr("sim_devices.network.federation.sys.executable", "/bin/false")
+    with pytest.raises(FsirError, match="the aggregator ended with status 1"):
+        federate(people.population, task, broker=embedded_url, patience=250)
