@@ -56,7 +56,8 @@ def test_numbers_and_losses():
     assert "adds 10.0 points to what one device explains alone" in said
     nearer = of_losses(0.3, ALONE, 0.9)
     assert nearer.sentence == (
-        "The federation comes 0.600 nearer to the truth than one device alone (error 0.900 -> 0.300)."
+        "The federation comes 0.600 nearer to the truth than one device alone "
+        "(error 0.900 -> 0.300)."
     )
     assert "adds nothing to one device alone" in of_losses(0.9, ALONE, 0.9).sentence
 
