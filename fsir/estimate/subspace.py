@@ -12,7 +12,6 @@ import numpy as np
 
 from fsir.arrays import Matrix
 from fsir.estimate.classifier import classifier, doubts, with_expectation
-from fsir.estimate.corrected import corrected
 from fsir.estimate.covariance import covariance, merged
 from fsir.estimate.directions import (
     count_directions,
@@ -21,6 +20,7 @@ from fsir.estimate.directions import (
     standardised,
     whitened,
 )
+from fsir.estimate.public.corrected import corrected
 from fsir.estimate.totals import Totals
 from fsir.estimate.trimming import cut
 from fsir.estimate.uncertainty import expected_loss

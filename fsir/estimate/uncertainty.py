@@ -7,13 +7,10 @@ import numpy as np
 from fsir.arrays import Matrix
 from fsir.estimate.covariance import Merged, centred, covariance, stretch
 from fsir.estimate.directions import Whitened, directions, signal, whitened
-from fsir.estimate.posterior import Posterior, whitening_of
 
 _SEED = 20130625  # the same integers must give the same published bits
 _MOST = 200  # replications ...
 _FEWEST = 4
-_TRUTHS = 64  # that are drawn from what a public sample and reports say
-_MOST_BEYOND = 64  # coordinates beyond the map of these that are drawn one by one
 _WORK = 2 * 10**7  # ... times p^3: from p = 47 on fewer, which bounds the time to seconds
 
 
@@ -52,16 +49,16 @@ def _drawn_anew(m: Merged, M: Matrix, Sigma: Matrix) -> Merged:
     residual = _root(np.diag(D) - np.outer(D, D) - M.T @ slopes)
     rng = np.random.default_rng(_SEED)
     count = min(max(_WORK // p**3, _FEWEST), _MOST)
-    F = root @ _symmetric(rng, count, p, 2.0 / m.N, 1.0 / m.N) @ root
+    F = root @ symmetric_noise(rng, count, p, 2.0 / m.N, 1.0 / m.N) @ root
     E = F @ slopes + root @ rng.standard_normal((count, p, H)) @ residual / m.N**0.5
     E += m.levels.sums**0.5 * rng.standard_normal((count, p, H))
-    F += _symmetric(rng, count, p, m.levels.diagonal, m.levels.off_diagonal)
+    F += symmetric_noise(rng, count, p, m.levels.diagonal, m.levels.off_diagonal)
     e = m.levels.counts**0.5 * rng.standard_normal((count, H))
     second = Sigma + np.outer(m.mean, m.mean)
     return centred(M + np.outer(m.mean, D) + E, D + e, second + F, m.N, m.levels)
 
 
-def _symmetric(
+def symmetric_noise(
     rng: np.random.Generator, count: int, p: int, diagonal: float, off_diagonal: float
 ) -> Matrix:
     """Symmetric noise with the given variances."""
@@ -75,35 +72,3 @@ def _symmetric(
 def _root(S: Matrix) -> Matrix:
     values, vectors = np.linalg.eigh(S)
     return np.asarray((vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T)
-
-
-# --- with a public map ----------------------------------------------------------------------------
-
-
-def expected_angle_loss(known: Posterior, d: int, beyond: int) -> float:
-    """The expected projection loss of the first d directions against the truth.
-
-    In coordinates of unit covariance within slices: those of the map, and as many `beyond` it as
-    there are features left, where slices are shifted as well and nobody has reported how.
-    """
-    rng = np.random.default_rng(_SEED)
-    H, q = known.centres.shape
-    drawn = min(beyond, _MOST_BEYOND)
-    size = beyond / max(drawn, 1)  # each stands for so many
-    sd = np.sqrt(known.variances)[:, None] * rng.standard_normal((_TRUTHS, H, q))
-    far = np.sqrt(known.strangeness * size)[:, None] * rng.standard_normal((_TRUTHS, H, drawn))
-    there = _leading(known, np.concatenate([known.centres + sd, far], axis=-1), d)
-    here = _leading(known, np.pad(known.centres, ((0, 0), (0, drawn))), d)
-    shared = ((here.T @ there) ** 2).sum((-2, -1))
-    return float(np.sqrt(np.maximum(2.0 * (d - shared), 0.0)).mean())
-
-
-def _leading(known: Posterior, centres: Matrix, d: int) -> Matrix:
-    """An orthonormal basis of the first d directions; leading axes are replications."""
-    q = len(known.within)
-    whitening = np.eye(centres.shape[-1])
-    whitening[:q, :q] = whitening_of(known.within)
-    means = centres - (known.shares @ centres)[..., None, :]
-    weighted = whitening @ means.swapaxes(-1, -2) * np.sqrt(known.shares)
-    U = np.linalg.svd(weighted, full_matrices=False)[0][..., :d]
-    return np.asarray(np.linalg.qr(whitening @ U)[0])

@@ -84,21 +84,27 @@ def _orthonormal(A: Matrix, most: int) -> Matrix:
 
 def choose_ridge(X: Matrix, slices: Integers, H: int, folds: Integers) -> float:
     """The ridge under which held-out records are the least unexpected."""
-    fits = [
-        sum(_fit(X, slices, H, folds == k, ridge) for k in np.unique(folds)) for ridge in RIDGES
-    ]
+    fits = sum(_fits(X, slices, H, folds == k) for k in np.unique(folds))
     return RIDGES[int(np.argmax(fits))]
 
 
-def _fit(X: Matrix, slices: Integers, H: int, held_out: Flags, ridge: float) -> float:
-    """The log likelihood of the slices of held-out records, by the records that are left."""
+def _fits(X: Matrix, slices: Integers, H: int, held_out: Flags) -> Matrix:
+    """The log likelihood of the slices of held-out records, by the others, for each ridge."""
     known = ~held_out
     means = slice_means(X[known], slices[known], H)
-    apart = means - means.mean(axis=0)
-    weights = ridged(X[known], slices[known], H, ridge).power(-1.0, apart.T)
-    scores = (X[held_out] - means.mean(axis=0)) @ weights - 0.5 * (weights * apart.T).sum(0)
+    apart = (means - means.mean(axis=0)).T
+    fits = []
+    W = ridged(X[known], slices[known], H, 1.0)
+    for ridge in RIDGES:
+        weights = Ridged(W.vectors, W.values, ridge * W.ridge).power(-1.0, apart)
+        scores = (X[held_out] - means.mean(axis=0)) @ weights - 0.5 * (weights * apart).sum(0)
+        fits.append(_log_likelihood(scores, slices[held_out]))
+    return np.array(fits)
+
+
+def _log_likelihood(scores: Matrix, slices: Integers) -> float:
     largest = scores.max(axis=1)
-    logs = scores[np.arange(len(scores)), slices[held_out]] - largest
+    logs = scores[np.arange(len(scores)), slices] - largest
     logs -= np.log(np.exp(scores - largest[:, None]).sum(axis=1))
     return float(np.maximum(logs, _WORST_LOG).sum())
 

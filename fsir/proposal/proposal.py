@@ -17,7 +17,7 @@ from fsir.proposal.constants import (
     usual_choice,
 )
 from fsir.proposal.discriminants import blocks, choose_ridge
-from fsir.proposal.rehearsal import Rehearsed, best, can_rehearse, rehearse
+from fsir.proposal.rehearsal import Rehearsed, best, can_rehearse, held_out_accuracy, rehearse
 from fsir.proposal.standard import standard
 
 _FEWEST_PEOPLE = 5  # in a sample, for them to be the parts of a rehearsal
@@ -43,7 +43,6 @@ def propose(
     progress: Callable[[int, int], None] | None = None,
     *,
     numeric: bool = False,
-    rehearsing: bool = True,
 ) -> Proposal:
     """Standardisation, map, clip and split for a task, from public records alone.
 
@@ -63,44 +62,45 @@ def propose(
         Called with how much of the rehearsal is done, and how much there is.
     numeric
         Whether slices are intervals of a number, and not classes.
-    rehearsing
-        False: leave the rehearsal out, which takes most of the time, and take the usual choice.
     """
-    parts, kind = _parts(slices, H, groups)
+    parts, by_people = _parts(slices, H, groups)
+    kind = "people" if by_people else "blocks"
     ridge = choose_ridge(standard(X).apply(X), slices, H, parts)
     most = most_coordinates(len(X), X.shape[1], H)
     usual = usual_choice(expected, H, most)
+    chosen = usual
     why = {
         "scale": "the sample's standard deviations, none far below the usual one of all features",
         "map": f"directions that tell the slices of the sample apart, ridge {ridge:g} by "
         f"cross-validation over its {kind}",
     }
-    chosen = usual
-    sections: dict[str, Any] = {}
-    if not rehearsing:
-        why["rehearsal"] = "none was asked for"
-    elif can_rehearse(slices, H, parts):
+    accuracy: dict[str, float] = {}
+    if can_rehearse(slices, H, parts):
+        right = held_out_accuracy(X, slices, parts, ridge, expected)
+        accuracy = {"accuracy": round(right, 4)}
+        why["sample"] = f"alone it is right about {right:.1%} of {kind} that it has not seen"
+    if by_people and accuracy:
         alternatives = _alternatives(usual, H, most)
         rehearsed = rehearse(X, slices, parts, ridge, expected, alternatives, progress)
         chosen = best(rehearsed, usual)
-        why |= _reasons(rehearsed, usual, chosen, kind)
-        sections["public"] = {"accuracy": round(float(rehearsed.alone.mean()), 4)}
+        why["rehearsal"] = _rehearsal(rehearsed, usual, chosen)
     else:
-        why["rehearsal"] = f"none: the sample has too few {kind} with every class"
+        why["rehearsal"] = (
+            f"none: it takes the records of {_FEWEST_PEOPLE} people or more, each with every class"
+        )
     sample = PublicSample.of(X, slices, H, ridge, chosen.coordinates)
-    found = sample.sections(chosen, numeric=numeric)
-    found["public"] |= sections.get("public", {})
-    why |= _explained(chosen, found, expected)
-    return Proposal(sections=found, why=why)
+    sections = sample.sections(chosen, numeric=numeric)
+    sections["public"] |= accuracy
+    return Proposal(sections=sections, why=why | _explained(chosen, sections, expected))
 
 
-def _parts(slices: Integers, H: int, groups: Integers | None) -> tuple[Integers, str]:
-    """The parts of a rehearsal: people where there are enough, else blocks of neighbours."""
+def _parts(slices: Integers, H: int, groups: Integers | None) -> tuple[Integers, bool]:
+    """The parts of a sample: its people where there are enough, else blocks of neighbours."""
     if groups is not None:
         names, numbers = np.unique(groups, return_inverse=True)
         if len(names) >= _FEWEST_PEOPLE:
-            return numbers % _FEWEST_PEOPLE, "people"
-    return blocks(slices, H), "blocks"
+            return np.asarray(numbers % _FEWEST_PEOPLE), True
+    return blocks(slices, H), False
 
 
 def _alternatives(usual: Choice, H: int, most: int) -> list[Choice]:
@@ -114,22 +114,20 @@ def _alternatives(usual: Choice, H: int, most: int) -> list[Choice]:
     ]
 
 
-def _reasons(rehearsed: Rehearsed, usual: Choice, chosen: Choice, kind: str) -> dict[str, str]:
-    scores = {choice: 100.0 * found.mean() for choice, found in rehearsed.by_choice.items()}
+def _rehearsal(rehearsed: Rehearsed, usual: Choice, chosen: Choice) -> str:
+    scores = {choice: found.mean() for choice, found in rehearsed.by_choice.items()}
     table = ", ".join(
         f"{choice.coordinates} coordinates, clip x{choice.clip_factor:g}, "
-        f"split {choice.split:g}: {score:.1f}%"
+        f"split {choice.split:g}: {score:.1%}"
         for choice, score in scores.items()
     )
     verdict = (
         "the usual choice stays: no other was plainly better"
         if chosen == usual
-        else f"plainly better than the usual choice ({scores[usual]:.1f}%)"
+        else f"plainly better than the usual choice ({scores[usual]:.1%})"
     )
-    return {
-        "rehearsal": f"over {kind} of the sample, which alone reaches "
-        f"{100.0 * rehearsed.alone.mean():.1f}%: {table}; {verdict}"
-    }
+    alone = rehearsed.alone.mean()
+    return f"played by people of the sample ({alone:.1%} without reports): {table}; {verdict}"
 
 
 def _explained(chosen: Choice, sections: dict[str, Any], expected: Expectation) -> dict[str, str]:

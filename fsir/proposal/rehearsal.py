@@ -1,10 +1,11 @@
-"""A federation played on a public sample alone, noise included, to see what would do better.
+"""A federation played on the people of a public sample, noise included, to see what does better.
 
-Parts of the sample (its people, or blocks of neighbouring records) take the roles in turn: some
-are the public sample, one is what devices have, one is who is asked afterwards. Devices draw their
-records from their part with replacement, as many as are expected, and the noise is that of as many
-devices. One person's blocks differ less than people do: such a rehearsal sees too little to choose
-by, and what it sees must be plain before it changes anything.
+They take the roles in turn: some are the public sample, some are what devices have, some are who is
+asked afterwards. Devices draw their records with replacement, as many as are expected, and the
+noise is that of as many devices. What it shows must be plain before it changes anything. Where a
+sample is of one person, or does not say whose records are whose, there is nobody to play strangers:
+blocks of the same person's records are far too alike, and choosing by them was worse than not
+choosing (docs/estimate.md); they only tell how good the sample is about itself.
 """
 
 from __future__ import annotations
@@ -94,16 +95,33 @@ def rehearse(
     alone: list[float] = []
     scores: dict[Choice, list[float]] = {choice: [] for choice in choices}
     assignments = list(_assignments(parts))
-    total = len(assignments) * len(choices)
-    for k, roles in enumerate(assignments):
+    done = 0
+    for roles in assignments:
         sample = PublicSample.of(X[roles.public], slices[roles.public], H, ridge, most)
-        for j, choice in enumerate(choices):
+        for choice in choices:
             play = _Play(X, slices, roles, _task(sample, choice, expected), expected)
             scores[choice] += [play.score(draw) for draw in range(DRAWS)]
+            done += 1
             if progress is not None:
-                progress(k * len(choices) + j + 1, total)
+                progress(done, len(assignments) * len(choices))
         alone += [play.score(None)] * DRAWS
     return Rehearsed(np.array(alone), {choice: np.array(found) for choice, found in scores.items()})
+
+
+def held_out_accuracy(
+    X: Matrix, slices: Integers, parts: Integers, ridge: float, expected: Expectation
+) -> float:
+    """How often the sample is right about parts of itself that it has not seen."""
+    H = int(slices.max()) + 1
+    usual = Choice(coordinates=max(H - 1, 1))  # all that its own classifier needs
+    right = []
+    for name in np.unique(parts):
+        asked = parts == name
+        sample = PublicSample.of(X[~asked], slices[~asked], H, ridge, usual.coordinates)
+        roles = _Roles(~asked, asked, asked)
+        play = _Play(X, slices, roles, _task(sample, usual, expected), expected)
+        right.append(play.score(None) * asked.sum())
+    return float(sum(right)) / len(X)
 
 
 def best(rehearsed: Rehearsed, usual: Choice) -> Choice:
@@ -119,10 +137,12 @@ def best(rehearsed: Rehearsed, usual: Choice) -> Choice:
 
 
 def _assignments(parts: Integers) -> Iterator[_Roles]:
+    """One part is asked, of the others nearly half play the devices, the rest the sample."""
     names = np.unique(parts)
+    playing = (len(names) - 1) // 2
     for k, name in enumerate(names):
-        devices = parts == name
-        asked = parts == names[(k + 1) % len(names)]
+        asked = parts == name
+        devices = np.isin(parts, np.roll(names, -k - 1)[:playing])
         yield _Roles(~devices & ~asked, devices, asked)
 
 

@@ -54,8 +54,7 @@ def plain(X: Matrix, y: NDArray[Any]) -> Linear:
     """
     sample = _sample(X, y)
     singular, vectors = _principal(sample.within / np.sqrt(len(X)))
-    kept = singular > _TOLERANCE
-    white = vectors[:, kept] / singular[kept]
+    white = vectors / singular
     spread = np.sqrt(len(X) * sample.shares / max(len(sample.classes) - 1, 1))
     _, between, W = np.linalg.svd(spread[:, None] * (sample.means @ white), full_matrices=False)
     turned = white @ W[between > _TOLERANCE * between[0]].T
@@ -63,14 +62,17 @@ def plain(X: Matrix, y: NDArray[Any]) -> Linear:
 
 
 def _principal(rows: Matrix) -> tuple[Matrix, Matrix]:
-    """Singular values and right singular vectors, as columns."""
+    """Singular values above the tolerance, and their right singular vectors, as columns.
+
+    By the smaller of the two products of the rows, which is many times as fast as to decompose the
+    rows themselves; what that loses lies far below the tolerance.
+    """
     n, p = rows.shape
-    if n < p:
-        _, singular, V = np.linalg.svd(rows, full_matrices=False)
-        return singular, V.T
-    # Many times as fast for many records; what it loses lies far below the tolerance.
-    values, vectors = np.linalg.eigh(rows.T @ rows)
-    return np.sqrt(np.maximum(values, 0.0)), np.asarray(vectors)
+    values, vectors = np.linalg.eigh(rows.T @ rows if p <= n else rows @ rows.T)
+    kept = values > _TOLERANCE**2
+    singular = np.sqrt(values[kept])
+    vectors = vectors[:, kept]
+    return singular, np.asarray(vectors if p <= n else rows.T @ vectors / singular)
 
 
 def shrunken(X: Matrix, y: NDArray[Any]) -> Linear:

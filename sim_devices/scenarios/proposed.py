@@ -17,19 +17,13 @@ class PublicSample:
 
     volunteer: DeviceStream
     response: str
-    rehearsing: bool = True  # False: usual constants, without trying others on the sample
     _known: dict[Expectation, Proposal] = field(default_factory=dict)
 
     def proposal(self, classes: tuple[str, ...], expected: Expectation) -> Proposal:
         """What `fsir-aggregator task new` would propose; worked out once for each expectation."""
         if expected not in self._known:
-            self._known[expected] = propose(
-                self.volunteer.X,
-                Slicing(classes).slices_of(self.volunteer.y),
-                len(classes),
-                expected,
-                rehearsing=self.rehearsing,
-            )
+            slices = Slicing(classes).slices_of(self.volunteer.y)
+            self._known[expected] = propose(self.volunteer.X, slices, len(classes), expected)
         return self._known[expected]
 
 

@@ -44,9 +44,7 @@ def data_directory() -> Path:
     return Path(os.environ.get("FSIR_DATA", "../shared/data"))
 
 
-def proposed(
-    population: Population, volunteer: str, response: str, *, rehearsing: bool = True
-) -> Scenario:
+def proposed(population: Population, volunteer: str, response: str) -> Scenario:
     """Everything that the task knows is proposed from the volunteer's records (`fsir.proposal`):
     devices correct what these say in one report."""
     rest, person = with_volunteer(population, volunteer)
@@ -58,7 +56,7 @@ def proposed(
     sample = person.with_columns(columns)
     return Scenario(
         population=with_columns(noted, columns),
-        geometry=PublicSample(sample, response, rehearsing),
+        geometry=PublicSample(sample, response),
         volunteer=sample,
         whole=rest,
         public=person,
@@ -168,8 +166,6 @@ def synthetic_har(
     unseen = max(3, devices * 3 // 7)
     people = devices + unseen + (volunteer is not None)
     population = generate(people, windows, seed, unseen=unseen, levels=levels)
-    if chosen is None and volunteer is not None:  # a demonstration should not keep people waiting
-        return proposed(population, volunteer, "activity", rehearsing=False)
     return activities(population, volunteer, chosen)
 
 

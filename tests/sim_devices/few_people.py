@@ -38,7 +38,7 @@ def unequal_people() -> Scenario:
         for k, stream in enumerate(population.devices)
     )
     shortened = replace(population, devices=devices)
-    return scenarios.proposed(shortened, "person-01", "activity", rehearsing=False)
+    return scenarios.proposed(shortened, "person-01", "activity")
 
 
 def _invented() -> Population:

@@ -1,7 +1,7 @@
 """The subspace of a task with a public map: the public sample, corrected by the reports.
 
-Directions, classifier and what to expect of them come from the posterior of `fsir.estimate
-.posterior`, in the coordinates of the map; what is emitted is about the features of the task again.
+Directions, classifier and what to expect of them come from the posterior, in the coordinates of the
+map; what is emitted is about the features of the task again.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ import numpy as np
 from fsir.arrays import Matrix
 from fsir.estimate.classifier import doubts
 from fsir.estimate.directions import count_directions, fixed_signs, noise_level
-from fsir.estimate.posterior import Posterior, posterior, whitening_of
 from fsir.estimate.prediction import Rule, Strangers, predicted
+from fsir.estimate.public.loss import corrected_loss
+from fsir.estimate.public.posterior import Posterior, posterior
+from fsir.estimate.public.within import whitening_of
 from fsir.estimate.totals import Totals
-from fsir.estimate.uncertainty import expected_angle_loss
 from fsir.task.public_map import Public
 from fsir.task.task import Task
 from fsir.wire.messages import Classifier, Subspace
@@ -37,7 +38,7 @@ def corrected(
     task: Task, public: Public, totals: Totals, *, version: int, refused: int
 ) -> Subspace:
     """The subspace from the public sample and the reports, of which there may be none."""
-    known = posterior(public, totals)
+    known = posterior(public, totals, task.clip.norm)
     P = public.matrix(task.p)
     found = _directions(known, P)
     classes = task.response.classes
@@ -69,7 +70,7 @@ def corrected(
         basis=basis[:, :d],
         singular_values=_of_total(found.singular_values),
         noise_level=float(_of_total(np.array(found.level))),
-        expected_error=expected_angle_loss(known, d, task.p - public.coordinates),
+        expected_error=corrected_loss(known, d, task.p - public.coordinates),
         devices=totals.devices,
         records=known.N,
         refused=refused,

@@ -3,40 +3,29 @@
 Reports of a task with a public map are about `r = P^T x - c_h`, how far a record lies from where
 the public sample has the centre of its slice, in coordinates whose covariance within slices is the
 identity in that sample. So the sample is the prior, reports correct it, and both are weighed by how
-much is known about them: without reports the sample stands, with many of them it is forgotten.
-
-- A slice is shifted by `delta_h`, whose coordinates are normal with a variance t that nobody knows:
-  from that of the sample's own mean (other records of the same people) up to the variance within
-  slices itself (other people), every order of magnitude alike. Reports say how large it is, and
-  noise drowns out what it can explain: with much of it nothing is believed.
-- The covariance within slices is the identity and an excess, of which the eigenvalues above half
-  the edge of the noise stay, as far as the excess as a whole is more than noise.
-
-Leading ideas: James and Stein (1961), Efron and Morris (1973) for the shifts; Ledoit and Wolf
-(2004) for the covariance. What was tried instead stands in docs/estimate.md.
+much is known about them: without reports the sample stands, with many of them it is forgotten. What
+was tried instead stands in docs/estimate.md.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
 from fsir.arrays import Matrix
 from fsir.estimate.classifier import hidden
 from fsir.estimate.covariance import Means, means
+from fsir.estimate.public.clip import kept_by
+from fsir.estimate.public.shifts import Shift, shrunk, variances_tried
+from fsir.estimate.public.within import within_slices
 from fsir.estimate.totals import Totals
 from fsir.task.public_map import Public
 
 _REHEARSED_SD = 0.15  # how far a sample's own people may be from what strangers are
-_STRANGERS = 1.0  # most that slices of other people may be shifted: variance within slices is 1
-_POINTS = 30  # of the grid of variances, evenly on a scale of logarithms
 # How far shares may differ from those of the sample, relative to them, before reports come.
 _SHARES_SD = 0.2
 _FEWEST = 0.1  # of the records that the sample lets expect: a slice is never taken for smaller
-_NARROWEST = 0.05  # variance within slices, in units of that of the sample
-_SURE_SIGMAS = 2.0  # an excess that stands out by so much is believed by half
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -49,12 +38,13 @@ class Posterior:
     variances: Matrix  # of each slice's centre, in every coordinate
     strangeness: Matrix  # of each slice: the variance of its shift, which reports tell
     within: Matrix  # coordinates x coordinates: covariance within slices
+    within_variance: float  # of an entry of it, as far as records were few and noise great
     shares: Matrix  # of the slices
     doubtful: tuple[int, ...]  # slices whose count is within its noise
     public_right: float | None  # share of records whose nearest public centre is that of their own
 
 
-def posterior(public: Public, totals: Totals) -> Posterior:
+def posterior(public: Public, totals: Totals, clip: float) -> Posterior:
     """Correct what the public sample says by the reports; there may be none."""
     centres = public.centre_rows()
     q = centres.shape[1]
@@ -67,31 +57,42 @@ def posterior(public: Public, totals: Totals) -> Posterior:
             variances=np.array(tried),
             strangeness=np.array(tried),
             within=np.eye(q),
+            within_variance=1.0 / public.records,
             shares=_expected_shares(public),
             doubtful=(),
             public_right=public.accuracy,
         )
     m = means(totals)
     shares = _shares(m, _expected_shares(public))
-    observed = (m.sums[:q] / shares).T
-    noise = m.levels.sums / shares**2 + 1.0 / (shares * m.N)
-    shifts = [
-        shrunk(d, v, variances_tried(n))
-        for d, v, n in zip(observed, noise, _records(public), strict=True)
-    ]
+    shifts = _shifts(m, shares, public, 1.0)
+    # What the clip took is given back as far as noise lets shifts be believed: with much noise it
+    # would be noise that is made larger.
+    believed = float(shares @ [found.believed for found in shifts])
+    kept = kept_by(m.second[:q, :q], m.levels, clip).towards_one(believed)
+    shifts = _shifts(m, shares, public, kept.length)
     shift = np.stack([found.shift for found in shifts])
-    spread = m.second[:q, :q] - (shift.T * shares) @ shift
+    spread = m.second[:q, :q] / kept.square - (shift.T * shares) @ shift
+    spread_noise = m.levels.off_diagonal / kept.square**2
     return Posterior(
         N=m.N,
         public=centres,
         centres=centres + shift,
         variances=np.array([found.variance for found in shifts]),
         strangeness=np.array([found.strangeness for found in shifts]),
-        within=_within(spread, m.levels.off_diagonal),
+        within=within_slices(spread, spread_noise),
+        within_variance=1.0 / (public.records + 1.0 / (spread_noise + 1.0 / m.N)),
         shares=shares / shares.sum(),
         doubtful=tuple(np.flatnonzero(hidden(m.counts, m.levels, m.N)).tolist()),
         public_right=_public_right(public, m),
     )
+
+
+def _shifts(m: Means, shares: Matrix, public: Public, kept: float) -> list[Shift]:
+    """The shifts of the slices, where the clip has left so much of a record."""
+    observed = (m.sums[: public.coordinates] / shares).T / kept
+    noise = m.levels.sums / (shares * kept) ** 2 + 1.0 / (shares * m.N)
+    rows = zip(observed, noise, _records(public), strict=True)
+    return [shrunk(d, v, variances_tried(n)) for d, v, n in rows]
 
 
 def _public_right(public: Public, m: Means) -> float | None:
@@ -127,68 +128,3 @@ def _shares(m: Means, expected: Matrix) -> Matrix:
     prior = (_SHARES_SD * expected) ** 2
     weight = prior / (prior + m.levels.counts)
     return np.asarray(np.maximum(expected + weight * (m.counts - expected), _FEWEST * expected))
-
-
-# --- shifts ---------------------------------------------------------------------------------------
-
-
-def variances_tried(records: float) -> Matrix:
-    """Variances that a shift may have: from that of the mean of so many records on."""
-    return np.geomspace(1.0 / records, _STRANGERS, _POINTS)
-
-
-class Shift(NamedTuple):
-    """One shift, the variance of what is not known of it, and the variance that it came with."""
-
-    shift: Matrix
-    variance: float
-    strangeness: float
-
-
-def shrunk(observed: Matrix, noise: float, tried: Matrix) -> Shift:
-    """One shift: the mean over its unknown variance t, each t as likely as the data make it.
-
-    >>> shrunk(np.array([2.0, -2.0, 2.0, 2.0]), 1e-6, variances_tried(100)).shift.round(3)
-    array([ 2., -2.,  2.,  2.])
-    >>> shrunk(np.array([2.0, -2.0, 2.0, 2.0]), 1e6, variances_tried(100)).shift.round(3) + 0.0
-    array([0., 0., 0., 0.])
-    """
-    total = tried + noise
-    fit = -0.5 * (len(observed) * np.log(total) + (observed @ observed) / total)
-    likely = np.exp(fit - fit.max())
-    likely /= likely.sum()
-    believed = float(likely @ (tried / total))
-    return Shift(believed * observed, believed * noise, float(likely @ tried))
-
-
-# --- covariance within slices ---------------------------------------------------------------------
-
-
-def _within(spread: Matrix, noise: float) -> Matrix:
-    """The identity, and of the excess above it what stands out of noise of this variance."""
-    q = len(spread)
-    excess = spread - np.eye(q)
-    values, vectors = np.linalg.eigh(excess)
-    edge = 2.0 * (noise * q) ** 0.5
-    # A direction taken for narrower than it is would give noise a great weight: there, all that
-    # noise could do is taken off.
-    kept = np.maximum(values - edge / 2.0, 0.0) + np.minimum(values + edge, 0.0)
-    kept = np.maximum(kept * _belief(excess, noise), _NARROWEST - 1.0)
-    return np.asarray(np.eye(q) + (vectors * kept) @ vectors.T)
-
-
-def whitening_of(within: Matrix) -> Matrix:
-    """The inverse root of a covariance: what makes it the identity."""
-    values, vectors = np.linalg.eigh(within)
-    return np.asarray((vectors / np.sqrt(values)) @ vectors.T)
-
-
-def _belief(excess: Matrix, noise: float) -> float:
-    """From 0 to 1: by how much the sum of squares of the excess is more than that of its noise."""
-    q = len(excess)
-    entries = q * (q + 1)  # diagonal ones have twice the variance, and all the others come twice
-    size = float((excess * excess).sum())
-    signal = float(max(1.0 - entries * noise / max(size, 1e-300), 0.0))
-    sd = 2.0 * (1.0 - signal) / entries**0.5
-    unsure = (_SURE_SIGMAS * sd) ** 2
-    return float(signal**2 / max(signal**2 + unsure, 1e-300))

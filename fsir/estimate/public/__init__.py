@@ -1,0 +1,1 @@
+"""Estimates of tasks with a public map: what a public sample says, corrected by reports. Pure."""
