@@ -9,6 +9,9 @@ from sim_devices.commands import har, synthetic_har
 from sim_devices.commands.options import add_federation
 from sim_devices.commands.people import add_people
 
+WINDOWS = (
+    400  # of each invented person, as the longest stream of HAPT has: a demonstration is quick
+)
 # What the federation adds depends on who volunteers. Of the seeds 1 to 9 this is the one that lies
 # nearest to their mean; docs/simulator.md has all nine.
 SEED = 4
@@ -21,7 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data", type=Path, metavar="PATH", help="the real UCI HAR set instead of invented people"
     )
-    add_people(parser, six=True)
+    add_people(parser, windows=WINDOWS, six=True)
     parser.set_defaults(seed=SEED)
 
 

@@ -21,13 +21,13 @@ NOBODY = "none"
 MAPPED = ("gaussian", "none")  # mechanisms that work with a public map
 
 
-def add_people(parser: argparse.ArgumentParser, *, six: bool = False) -> None:
+def add_people(parser: argparse.ArgumentParser, *, windows: int = 500, six: bool = False) -> None:
     """Options of invented people."""
     parser.add_argument(
         "--devices", type=positive, default=21, help="people who take part (default %(default)s)"
     )
     parser.add_argument(
-        "--windows", type=positive, default=500, help="records of each (default %(default)s)"
+        "--windows", type=positive, default=windows, help="records of each (default %(default)s)"
     )
     add_person(parser, six=six)
 
