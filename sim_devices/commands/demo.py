@@ -14,7 +14,7 @@ WINDOWS = (
 )
 # What the federation adds depends on who volunteers. Of the seeds 1 to 9 this is the one that lies
 # nearest to their mean; docs/simulator.md has all nine.
-SEED = 4
+SEED = 2
 PAGE = {"description": "the demonstration that `make demo` runs"}
 
 
