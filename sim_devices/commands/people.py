@@ -76,7 +76,9 @@ def add_person(parser: argparse.ArgumentParser, *, six: bool = False) -> None:
         help="seeds S, S+1, ...: mean and worst of N",
     )
     parser.add_argument(
-        "--shuffle", action="store_true", help="shuffle the labels of the devices: must give chance"
+        "--shuffle",
+        action="store_true",
+        help="shuffle the labels of the devices: nothing may be learned from them",
     )
 
 

@@ -48,7 +48,8 @@ def run(
     results: list[Result] = []
     for mechanism in mechanisms:
         outcome = federation(options, scenario, deltas[0], mechanism, dimension)
-        results.append(evaluate(outcome, scenario, not results, options.seed))
+        controlled = mechanism == options.mechanism
+        results.append(evaluate(outcome, scenario, controlled, options.seed))
     beside = []
     for delta in deltas[1:] if len(mechanisms) == 1 else []:
         outcome = federation(options, scenario, delta, options.mechanism, dimension)

@@ -15,7 +15,8 @@ _COLUMNS = 98  # of the text
 
 def write_pictures(results: list[Result], directory: Path, title: str) -> tuple[Path, Path]:
     """A PNG and a self-contained page; their paths."""
-    first = results[0]
+    # Among several mechanisms the one with controls is the one that it is about.
+    first = next((result for result in results if result.verdict is not None), results[0])
     # Several results stand beside each other, one beside its controls.
     panels = first.panels() if len(results) == 1 else [result.panel for result in results]
     name = first.scenario.geometry.response

@@ -85,15 +85,14 @@ def _cost(result: Result) -> dict[str, str]:
     o = result.outcome
     s = o.subspace
     times = "once" if o.task.screening is None else "in two reports, once each"
+    words = {"in words": _in_words(o.task)} if statement(o.task).proven else {}
     lines = {
         "privacy": _privacy(o.task, len(s.features)),
-        "in words": _in_words(o.task),
+        **words,
         "sent per device": f"{o.bytes_per_device:.0f} bytes, {times}",
         "devices": f"{s.devices} counted of {o.devices} that came, {s.records} records, "
         f"{o.retries} retries",
     }
-    if not statement(o.task).proven:
-        del lines["in words"]
     if o.cuts or o.crashes:
         crashed = f"{o.crashes} devices crashed and came back"
         lines["on the way"] = f"{o.cuts} connections lost, {crashed}"

@@ -82,6 +82,22 @@ def test_people_read_the_verdict_first_and_then_how_sure_and_what_it_cost(people
     assert places == sorted(places)
 
 
+def test_without_noise_nothing_is_promised(tmp_path, capsys):
+    result = result_of(unequal_people(), Setting(epsilon=4.0, mechanism="none"))
+    text = text_of(result, tmp_path, capsys)
+    assert "none (not private), no noise" in text
+    assert "NOT PROVEN" in text
+    assert "raise the odds" not in text
+
+
+def test_of_several_mechanisms_the_page_is_about_the_one_with_controls(people, tmp_path):
+    other = replace(people, verdict=None, beside=type(people.beside)())
+    _, html = write_pictures([other, people], tmp_path, "a title")
+    page = html.read_text(encoding="utf-8")
+    assert page.count("<svg") == 2
+    assert "The federation adds" in page
+
+
 def test_a_number_is_judged_by_the_truth(numbers, tmp_path, capsys):
     text = text_of(numbers, tmp_path, capsys)
     for part in ("R^2", "true error", "one device alone", "error 0.", "nearer to the truth"):
