@@ -9,9 +9,7 @@ from sim_devices.commands import har, synthetic_har
 from sim_devices.commands.options import add_federation
 from sim_devices.commands.people import add_people
 
-WINDOWS = (
-    400  # of each invented person, as the longest stream of HAPT has: a demonstration is quick
-)
+WINDOWS = 400  # of each invented person: what ten seconds allow (docs/simulator.md)
 # What the federation adds depends on who volunteers. Of the seeds 1 to 9 this is the one that lies
 # nearest to their mean; docs/simulator.md has all nine.
 SEED = 2
