@@ -89,7 +89,8 @@ class _Crowd:
     def right(self, scores: Matrix) -> float:
         """The share of records whose own class has the highest score."""
         hits = scores.argmax(-1) == self._classes
-        return float(self._shares @ hits.mean((1, 2)))
+        # Shares add up to 1 but for rounding errors: more than 1 would be no share.
+        return min(float(self._shares @ hits.mean((1, 2))), 1.0)
 
     def confidence(self, scores: Matrix) -> float:
         """The mean of the chances that scores give to the class that they name."""

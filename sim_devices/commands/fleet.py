@@ -8,7 +8,7 @@ import json
 from sim_devices.commands.options import add_federation, positive
 from sim_devices.commands.running import SAFE_DELTA, federation
 from sim_devices.network.federation import Outcome
-from sim_devices.results import report
+from sim_devices.results.result import Result
 from sim_devices.scenarios import scenarios
 
 PAGE = {"description": "thousands of virtual devices, all counted exactly once"}
@@ -41,9 +41,9 @@ def run(options: argparse.Namespace) -> int:
     return 0 if outcome.subspace.devices == outcome.devices else 1
 
 
-def _result(outcome: Outcome, scenario: scenarios.Scenario) -> report.Result:
+def _result(outcome: Outcome, scenario: scenarios.Scenario) -> Result:
     """Nothing is evaluated: the records are too few to tell much."""
-    return report.Result(outcome=outcome, scenario=scenario, accuracy=None, loss=None)
+    return Result(outcome=outcome, scenario=scenario)
 
 
 def _show(outcome: Outcome) -> None:

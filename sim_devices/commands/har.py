@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from sim_devices.commands.options import add_federation
-from sim_devices.commands.people import AUTO, add_person, run_people, volunteer_of
+from sim_devices.commands.people import AUTO, add_person, chosen_of, run_people, volunteer_of
 from sim_devices.scenarios import scenarios
 
 PAGE = {"description": "UCI HAR: 21 people as devices, 9 unseen"}
@@ -30,5 +30,5 @@ def run(options: argparse.Namespace) -> int:
     volunteer = volunteer_of(options, "subject-01")
     if options.volunteer == AUTO and easy:
         volunteer = None
-    scenario = scenarios.har(options.data, not options.six, volunteer, options.choose or 0)
+    scenario = scenarios.har(options.data, not options.six, volunteer, chosen_of(options))
     return run_people(options, scenario, paper_first=True)

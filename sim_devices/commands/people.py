@@ -13,43 +13,58 @@ import numpy as np
 from sim_devices.commands.options import positive, whole
 from sim_devices.commands.running import SAFE_DELTA, delta_of, federation, run
 from sim_devices.datasets.population import with_shuffled_responses
-from sim_devices.results import report
-from sim_devices.scenarios import scenarios
+from sim_devices.results.result import evaluate
 from sim_devices.scenarios.scenarios import Scenario
 
 AUTO = "auto"
 NOBODY = "none"
+MAPPED = ("gaussian", "none")  # mechanisms that work with a public map
 
 
-def add_people(parser: argparse.ArgumentParser) -> None:
+def add_people(parser: argparse.ArgumentParser, *, windows: int = 500, six: bool = False) -> None:
     """Options of invented people."""
     parser.add_argument(
         "--devices", type=positive, default=21, help="people who take part (default %(default)s)"
     )
     parser.add_argument(
-        "--windows", type=positive, default=500, help="records of each (default %(default)s)"
+        "--windows", type=positive, default=windows, help="records of each (default %(default)s)"
     )
-    add_person(parser)
+    add_person(parser, six=six)
 
 
-def add_person(parser: argparse.ArgumentParser) -> None:
-    """Options of any people."""
+def add_volunteer(parser: argparse.ArgumentParser, more: str = "") -> None:
+    """Who volunteers."""
     parser.add_argument(
         "--volunteer",
         default=AUTO,
         metavar="NAME",
-        help="whose records are public and give the centre, and who is no device; `none`; "
-        "or `auto`, the first person (har with a unit of one record: none)",
+        help="whose records are public and make the task, and who is no device; `none`; "
+        f"or `auto`, the first person{more}",
     )
+
+
+def add_person(parser: argparse.ArgumentParser, *, six: bool = False) -> None:
+    """Options of any people; with `six`, six activities are what is asked for without options."""
+    add_volunteer(parser, " (har with a unit of one record and three levels: none)")
     parser.add_argument(
         "--choose",
         type=whole,
         metavar="K",
         help="the K features that tell the volunteer's classes apart, and one report about them; "
-        "0: a first report about all features chooses "
-        f"(default: hapt with a volunteer {scenarios.CHOSEN}, else 0)",
+        "0: a first report about all features chooses (default: the volunteer's records propose "
+        "the whole task, with a public map; without a volunteer, 0)",
     )
-    parser.add_argument("--six", action="store_true", help="six activities instead of three levels")
+    if six:
+        parser.add_argument(
+            "--levels",
+            dest="six",
+            action="store_false",
+            help="three levels instead of six activities",
+        )
+    else:
+        parser.add_argument(
+            "--six", action="store_true", help="six activities instead of three levels"
+        )
     parser.add_argument(
         "--compare", action="store_true", help="none, gaussian, iid and vgm side by side"
     )
@@ -61,7 +76,9 @@ def add_person(parser: argparse.ArgumentParser) -> None:
         help="seeds S, S+1, ...: mean and worst of N",
     )
     parser.add_argument(
-        "--shuffle", action="store_true", help="shuffle the labels of the devices: must give chance"
+        "--shuffle",
+        action="store_true",
+        help="shuffle the labels of the devices: nothing may be learned from them",
     )
 
 
@@ -70,6 +87,17 @@ def volunteer_of(options: Namespace, first: str) -> str | None:
     if options.volunteer == NOBODY:
         return None
     return first if options.volunteer == AUTO else str(options.volunteer)
+
+
+def chosen_of(options: Namespace, otherwise: int = 0) -> int | None:
+    """How many features the volunteer chooses; None: the volunteer's records propose all.
+
+    The paper's mechanisms know no public map: with them it is `otherwise`.
+    """
+    if options.choose is not None:
+        return int(options.choose)
+    mapped = options.mechanism in MAPPED and not options.compare
+    return None if mapped else otherwise
 
 
 def run_people(options: Namespace, scenario: Scenario, *, paper_first: bool) -> int:
@@ -82,9 +110,7 @@ def run_people(options: Namespace, scenario: Scenario, *, paper_first: bool) -> 
     dimension = None if options.six else 2
     if options.repeat > 1:
         return _repeat(options, scenario, deltas, dimension)
-    return run(
-        options, scenario, deltas, dimension=dimension, compare=options.compare, controls=True
-    )
+    return run(options, scenario, deltas, dimension=dimension, compare=options.compare)
 
 
 def _repeat(
@@ -107,7 +133,7 @@ def _repeated(
     results = []
     for seed in range(options.seed, options.seed + options.repeat):
         outcome = federation(options, scenario, delta, options.mechanism, dimension, seed=seed)
-        results.append(report.evaluate(outcome, scenario, False))
+        results.append(evaluate(outcome, scenario, False))
     scores = [result.accuracy for result in results if result.accuracy is not None]
     summary = {"accuracy": float(np.mean(scores)), "worst": min(scores), "accuracies": scores}
     return results[-1].table(options.seed) | summary

@@ -13,6 +13,7 @@ from fsir.errors import FsirError
 from sim_devices.network.federation import PATIENCE_SECONDS, Outcome, federate
 from sim_devices.network.fleet import Faults
 from sim_devices.results import report
+from sim_devices.results.result import Result, evaluate
 from sim_devices.scenarios.scenarios import Scenario
 from sim_devices.scenarios.tasks import Setting, build
 
@@ -41,18 +42,18 @@ def run(
     *,
     dimension: int | None = None,
     compare: bool = False,
-    controls: bool = False,
 ) -> int:
     """Run the federation (several of them to compare), evaluate, draw, tell."""
     mechanisms = COMPARED if compare else (options.mechanism,)
-    results: list[report.Result] = []
+    results: list[Result] = []
     for mechanism in mechanisms:
         outcome = federation(options, scenario, deltas[0], mechanism, dimension)
-        results.append(report.evaluate(outcome, scenario, controls and not results))
+        controlled = mechanism == options.mechanism
+        results.append(evaluate(outcome, scenario, controlled, options.seed))
     beside = []
     for delta in deltas[1:] if len(mechanisms) == 1 else []:
         outcome = federation(options, scenario, delta, options.mechanism, dimension)
-        beside.append(report.evaluate(outcome, scenario, False))
+        beside.append(evaluate(outcome, scenario, False))
     _tell(options, scenario, results, beside)
     return 0
 
@@ -60,8 +61,8 @@ def run(
 def _tell(
     options: Namespace,
     scenario: Scenario,
-    results: list[report.Result],
-    beside: list[report.Result],
+    results: list[Result],
+    beside: list[Result],
 ) -> None:
     directory: Path = options.out / scenario.population.name
     title = f"{scenario.population.name}: those who took no part, projected"

@@ -6,7 +6,7 @@ import argparse
 import sys
 
 from sim_devices.commands.options import add_federation
-from sim_devices.commands.people import add_people, run_people, volunteer_of
+from sim_devices.commands.people import add_people, chosen_of, run_people, volunteer_of
 from sim_devices.scenarios import scenarios
 
 PAGE = {"description": "invented people with a phone, no download"}
@@ -30,6 +30,6 @@ def run(options: argparse.Namespace) -> int:
         not options.six,
         volunteer_of(options, "person-01"),
         options.seed,
-        options.choose or 0,
+        chosen_of(options),
     )
     return run_people(options, scenario, paper_first=False)

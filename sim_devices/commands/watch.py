@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sim_devices.commands import running
 from sim_devices.commands.options import add_federation
+from sim_devices.commands.people import MAPPED, add_volunteer, volunteer_of
 from sim_devices.scenarios import scenarios
 
 PAGE = {"description": "shoulder exercises with a smartwatch (package seglearn)"}
@@ -18,9 +19,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--data", type=Path, metavar="FILE", help="another copy of watch_dataset.npy"
     )
+    add_volunteer(parser)
 
 
 def run(options: argparse.Namespace) -> int:
     """Run it."""
-    scenario = scenarios.watch(options.data)
+    mapped = options.mechanism in MAPPED
+    volunteer = volunteer_of(options, "person-01") if mapped else None
+    scenario = scenarios.watch(options.data, volunteer)
     return running.run(options, scenario, [running.delta_of(options)])

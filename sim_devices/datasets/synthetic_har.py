@@ -2,8 +2,8 @@
 50 Hz signals of six activities, then the agent's own features.
 
 How they move is told in `synthetic_motion`. A stream is a day in short bouts: every run through the
-six activities is a new order of them. Nothing here was fitted to a data set; figures obtained with
-it say that the machinery works, not how well people can be told apart.
+six activities is a new order of them. Figures obtained with it say that the machinery works, not
+how well real people can be told apart.
 """
 
 from __future__ import annotations

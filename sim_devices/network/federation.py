@@ -20,8 +20,10 @@ from edge_agent.consent.policy import Policy
 from edge_agent.state.state import State
 from fsir.net.broker import Broker
 from fsir.privacy.noise import SeededNoise
+from fsir.task.public_map import as_text
 from fsir.task.task import MECHANISMS, Task
 from fsir.wire.messages import Subspace
+from sim_devices.datasets.filled import filled
 from sim_devices.datasets.population import DeviceStream, Population
 from sim_devices.network.broker import LocalBroker
 from sim_devices.network.device import VirtualDevice
@@ -77,10 +79,15 @@ def federate(
 def _fleet(population: Population, task: Task, url: str, seed: int, faults: Faults) -> Fleet:
     broker = Broker.parse(url)
     devices = [
-        VirtualDevice(stream, _agent_maker(stream, task.name, seed), broker)
+        VirtualDevice(_offered(stream, task), _agent_maker(stream, task.name, seed), broker)
         for stream in population.devices
     ]
     return Fleet(devices, faults, seed)
+
+
+def _offered(stream: DeviceStream, task: Task) -> DeviceStream:
+    """What the device meets: its records and, if the task asks for more, unlabelled windows."""
+    return filled(stream, task.report.records or 0) if task.counts_refused else stream
 
 
 def _agent_maker(stream: DeviceStream, name: str, seed: int) -> Callable[[], Agent]:
@@ -105,14 +112,14 @@ class _Daemon:
         """How it ended, if it did."""
         if self.process.poll() is None:
             return ""
-        return f"; the aggregator ended with status {self.process.returncode}"
+        return f": the aggregator ended with status {self.process.returncode}"
 
 
 @contextmanager
 def _aggregator(task: Task, url: str, directory: Path, debounce: float) -> Iterator[_Daemon]:
     """The daemon as users run it."""
     task_file = directory / "task.toml"
-    task_file.write_text(tomli_w.dumps(task.table()), encoding="utf-8")
+    task_file.write_text(tomli_w.dumps(as_text(task.table())), encoding="utf-8")
     command = [sys.executable, "-m", "aggregator", "serve", "--task", str(task_file)]
     command += ["--broker", url, "--store", f"sqlite:{directory / 'store.db'}"]
     command += ["--debounce", str(debounce)]
@@ -138,12 +145,17 @@ def _run(
     patience: float,
 ) -> Subspace:
     total = len(fleet.devices)
+
+    def over() -> bool:
+        """Whether all is done, or nobody is there any more to do it."""
+        return observer.finished() or bool(daemon.ending())
+
     try:
-        done = fleet.run(observer.finished, patience, lambda count: progress(count, total))
+        done = fleet.run(over, patience, lambda count: progress(count, total))
     finally:
         fleet.close()
         observer.close()
-    if not done or observer.subspace is None:
+    if not done or observer.subspace is None or daemon.ending():
         raise FederationError(_why(fleet, observer, daemon, patience))
     return observer.subspace
 
@@ -168,8 +180,8 @@ def _why(fleet: Fleet, observer: Observer, daemon: _Daemon, patience: float) -> 
     phases = dict(Counter(device.agent.phase for device in fleet.devices))
     reasons = [device.agent.reason for device in fleet.devices if device.agent.reason]
     first = (
-        f"the federation did not end within {patience:.0f} s: {observer.counted} counted, "
-        f"devices are {phases}{daemon.ending()}"
+        f"the federation did not come to its end{daemon.ending() or f' within {patience:.0f} s'}: "
+        f"{observer.counted} counted, devices are {phases}"
     )
     lines = [first, *reasons[:1], "last words of the aggregator:", *daemon.last_words()]
     return "\n".join(lines)

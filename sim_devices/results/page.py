@@ -1,89 +1,119 @@
-"""The result of a run as one self-contained HTML page:
-no script, no network, a drawing that stays sharp."""
+"""The result of a run as one self-contained HTML page: no script, no network.
+
+It tells a person what came out, how sure that is, what it cost and what it is compared with, in
+this order; on a phone as on a desk, by day and by night.
+"""
 
 from __future__ import annotations
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
+from sim_devices.results import bars, scatter
+from sim_devices.results.bars import Bar
+from sim_devices.results.picture import COLOURS, WRONG, Panel, words
+from sim_devices.results.story import Section
 
-from fsir.arrays import Matrix
-from sim_devices.results.picture import COLOURS, Panel, coordinates, thinned
-
-_SIZE_PIXELS = 420
-_MARGIN_PIXELS = 34
-_MOST_POINTS = 350
 _STYLE = (
-    "body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;"
-    "margin:2rem auto;padding:0 1rem;color:#222}"
-    "table{border-collapse:collapse}"
-    "td{padding:.2rem 1rem .2rem 0;vertical-align:top}td:first-child{color:#555}"
-    "figure{display:inline-block;margin:0 1rem 1rem 0}figcaption{font-weight:600}"
-    "svg{border:1px solid #ccc}"
-    "i{display:inline-block;width:.8em;height:.8em;border-radius:50%;margin:0 .3em 0 1em}"
+    ":root{color-scheme:light dark;--ink:#1d2226;--faint:#5c666f;--line:#c9d0d6;--grid:#edf0f2;"
+    "--paper:#fff;--box:#f5f7f8;--public:#8fa3b3;--device:#b9c4cc;--open:#c9b28f;--mine:#0072b2}"
+    "@media(prefers-color-scheme:dark){:root{--ink:#e6eaed;--faint:#a0abb4;--line:#48525a;"
+    "--grid:#2a3137;--paper:#15191c;--box:#1e2429;--public:#71889a;--device:#4e5b65;"
+    "--open:#8d7850;--mine:#56b4e9}}"
+    "*{box-sizing:border-box}"
+    "body{font:16px/1.5 system-ui,sans-serif;max-width:72rem;margin:0 auto;padding:1rem;"
+    "color:var(--ink);background:var(--paper);overflow-wrap:anywhere}"
+    "h1{font-size:1.3rem;line-height:1.25;margin:.5rem 0}"
+    "h2{font-size:1.1rem;margin:2rem 0 .5rem}"
+    ".verdict{font-size:1.35rem;line-height:1.35;font-weight:650;margin:.5rem 0 1rem}"
+    ".panels{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,19rem),1fr));"
+    "gap:1rem}"
+    "figure{margin:0;padding:.6rem;border-radius:.4rem;background:var(--box)}"
+    "figure.mine{outline:2px solid var(--mine)}"
+    "figcaption{font-weight:600;font-size:.95rem;line-height:1.3;min-height:2.6em}"
+    "svg{display:block;width:100%;height:auto;max-width:36rem;margin:auto}"
+    "svg text{font-size:12px;fill:var(--faint)}"
+    ".axis{stroke:var(--faint);fill:none}.grid{stroke:var(--grid);fill:none}"
+    ".wrong{stroke:var(--ink);stroke-width:.8;fill:none}"
+    "dl{display:grid;grid-template-columns:max-content 1fr;gap:.25rem 1rem;margin:0;"
+    "max-width:52rem}"
+    "dt{color:var(--faint)}dd{margin:0}"
+    "@media(max-width:34rem){dl{display:block}dd{margin:0 0 .5rem}}"
+    "i{display:inline-block;width:.8em;height:.8em;border-radius:50%;margin-right:.35em}"
+    ".legend span{display:inline-block;margin-right:1rem}"
+    "ul.notes{padding-left:1.2rem;max-width:52rem}"
 )
 
 
-def write(
-    path: Path, title: str, facts: Mapping[str, str], panels: Sequence[Panel], notes: Sequence[str]
-) -> Path:
+@dataclass(frozen=True, kw_only=True)
+class Page:
+    """What stands on it, from the top to the bottom."""
+
+    title: str
+    verdict: str
+    panels: Sequence[Panel]
+    response: str  # what is explained
+    sections: Sequence[Section]
+    bars: Sequence[Bar]
+    notes: Sequence[str]
+
+
+def write(path: Path, page: Page) -> Path:
     """Write the page and return its path."""
-    rows = "".join(
-        f"<tr><td>{_text(key)}</td><td>{_text(value)}</td></tr>" for key, value in facts.items()
+    head = (
+        '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
+        f"<title>{_text(page.title)}</title><style>{_STYLE}{bars.STYLE}</style>"
     )
-    figures = "".join(
-        f"<figure><figcaption>{_text(p.title)}</figcaption>{_svg(p)}</figure>" for p in panels
-    )
-    legend = "".join(
-        f'<i style="background:{COLOURS[h % len(COLOURS)]}"></i>{_text(label)}'
-        for h, label in enumerate(panels[0].classes)
-    )
-    remarks = "".join(f"<li>{_text(note)}</li>" for note in notes)
-    body = (
-        f"<h1>{_text(title)}</h1>{figures}<p>{legend}</p><table>{rows}</table>"
-        f"<h2>Read this too</h2><ul>{remarks}</ul>"
-    )
-    head = f'<meta charset="utf-8"><title>{_text(title)}</title><style>{_STYLE}</style>'
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
-        f'<!doctype html><html lang="en"><head>{head}</head><body>{body}</body></html>',
+        f'<!doctype html><html lang="en"><head>{head}</head><body>{_body(page)}</body></html>',
         encoding="utf-8",
     )
     return path
 
 
+def _body(page: Page) -> str:
+    verdict = (
+        f'<p class="verdict">{_text(page.verdict.replace(" -> ", " → "))}</p>'
+        if page.verdict
+        else ""
+    )
+    figures = "".join(_figure(panel, page.response) for panel in page.panels)
+    sections = "".join(_section(section) for section in page.sections)
+    compared = ""
+    if page.bars:
+        compared = f"<h2>What is it compared with?</h2>{bars.chart(page.bars)}"
+    notes = "".join(f"<li>{_text(note)}</li>" for note in page.notes)
+    return (
+        f'<h1>{_text(page.title)}</h1>{verdict}<div class="panels">{figures}</div>'
+        f"{_legend(page.panels[0])}{sections}{compared}"
+        f'<h2>Read this too</h2><ul class="notes">{notes}</ul>'
+    )
+
+
+def _figure(panel: Panel, response: str) -> str:
+    mark = ' class="mine"' if panel.marked else ""
+    caption = f"<figcaption>{_text(panel.title).replace('% right', '%&nbsp;right')}</figcaption>"
+    return f"<figure{mark}>{caption}{scatter.svg(panel, response)}</figure>"
+
+
+def _legend(panel: Panel) -> str:
+    labels = "".join(
+        f'<span><i style="background:{COLOURS[h % len(COLOURS)]}"></i>{_text(words(label))}</span>'
+        for h, label in enumerate(panel.classes)
+    )
+    wrong = "" if panel.wrong is None else f"<span>× {WRONG}</span>"
+    return f'<p class="legend">{labels}{wrong}</p>' if labels else ""
+
+
+def _section(section: Section) -> str:
+    rows = "".join(
+        f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>" for name, value in section.lines.items()
+    )
+    return f"<h2>{_text(section.question)}</h2><dl>{rows}</dl>"
+
+
 def _text(value: str) -> str:
     return html.escape(value, quote=True)
-
-
-def _svg(panel: Panel) -> str:
-    groups = []
-    if panel.classes:
-        for h, label in enumerate(panel.classes):
-            rows = np.flatnonzero(panel.response == label)
-            rows = rows[thinned(len(rows), _MOST_POINTS)]
-            groups.append((h, label, *coordinates(panel.Z[rows], h)))
-    else:
-        rows = thinned(len(panel.Z), 3 * _MOST_POINTS)
-        groups.append((0, "", panel.Z[rows, 0], panel.response[rows].astype(float)))
-    xs = np.concatenate([g[2] for g in groups])
-    ys = np.concatenate([g[3] for g in groups])
-    size = f'width="{_SIZE_PIXELS}" height="{_SIZE_PIXELS}"'
-    parts = [f'<svg {size} role="img" aria-label="{_text(panel.title)}">']
-    for h, label, x, y in groups:
-        colour = COLOURS[h % len(COLOURS)]
-        parts.append(f'<g fill="{colour}" fill-opacity="0.55"><title>{_text(label)}</title>')
-        points = zip(_scaled(x, xs), _SIZE_PIXELS - _scaled(y, ys), strict=True)
-        parts.extend(f'<circle cx="{a:.1f}" cy="{b:.1f}" r="2.6"/>' for a, b in points)
-        parts.append("</g>")
-    return "".join([*parts, "</svg>"])
-
-
-def _scaled(values: Matrix, everything: Matrix) -> Matrix:
-    low = float(everything.min())
-    high = float(everything.max())
-    return _MARGIN_PIXELS + (values - low) / ((high - low) or 1.0) * (
-        _SIZE_PIXELS - 2 * _MARGIN_PIXELS
-    )

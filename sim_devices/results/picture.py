@@ -10,11 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.arrays import Integers, Matrix
+from fsir.arrays import Flags, Integers, Matrix
 
 # Okabe and Ito's colours: told apart by everyone, also in grey.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
 MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
+WRONG = "named wrongly"
+_CROSS = {"color": "black", "marker": "x"}
 MOST_POINTS = 600  # per class and panel: more only hide each other
 
 
@@ -27,6 +29,8 @@ class Panel:
     Z: Matrix
     response: NDArray[Any]
     classes: tuple[str, ...] = ()
+    marked: bool = False  # the one that it is all about, among others beside it
+    wrong: Flags | None = None  # records that the classifier names wrongly
 
 
 def draw(panels: Sequence[Panel], path: Path, title: str, response_name: str = "response") -> Path:
@@ -44,16 +48,24 @@ def draw(panels: Sequence[Panel], path: Path, title: str, response_name: str = "
         _draw_panel(axis, panel, response_name)
     if panels[0].classes:
         handles, labels = axes[0][0].get_legend_handles_labels()
-        figure.legend(handles, labels, loc="lower center", ncols=len(labels), frameon=False)
+        named = [words(label) for label in labels]
+        figure.legend(
+            handles, named, loc="lower center", ncols=len(named), frameon=False, markerscale=2
+        )
     figure.suptitle(title)
     figure.tight_layout(rect=(0, 0.06 if panels[0].classes else 0, 1, 1))
-    figure.savefig(path, dpi=130)
+    figure.savefig(path, dpi=110)
     plt.close(figure)
     return path
 
 
 def _draw_panel(axis: Any, panel: Panel, response_name: str) -> None:
-    axis.set_title(panel.title, fontsize=10)
+    name, comma, score = panel.title.rpartition(", ")  # the score on a line of its own
+    title = f"{name}\n{score}" if comma else panel.title
+    axis.set_title(title, fontsize=10, fontweight="bold" if panel.marked else "normal")
+    axis.tick_params(labelsize=8)
+    axis.grid(color="#e6e9ec", linewidth=0.6)
+    axis.set_axisbelow(True)
     axis.set_xlabel("first direction")
     if not panel.classes:  # a number: against the first direction
         keep = thinned(len(panel.Z), MOST_POINTS * 2)
@@ -68,7 +80,22 @@ def _draw_panel(axis: Any, panel: Panel, response_name: str) -> None:
         x, y = coordinates(panel.Z[rows], h)
         style = {"color": COLOURS[h % len(COLOURS)], "marker": MARKERS[h % len(MARKERS)]}
         axis.scatter(x, y, s=9, alpha=0.55, linewidths=0, label=label, **style)
+        if panel.wrong is not None:
+            bad = panel.wrong[rows]
+            name = WRONG if h == len(panel.classes) - 1 else ""
+            axis.scatter(x[bad], y[bad], s=9, linewidths=0.5, label=name, **_CROSS)
     axis.set_ylabel("second direction" if panel.Z.shape[1] > 1 else "class")
+    if panel.Z.shape[1] == 1:  # the height tells classes apart, and nothing else
+        axis.set_yticks([])
+
+
+def words(label: str) -> str:
+    """A class as people write it.
+
+    >>> words("WALKING_UPSTAIRS")
+    'walking upstairs'
+    """
+    return label.lower().replace("_", " ")
 
 
 def coordinates(Z: Matrix, h: int) -> tuple[Matrix, Matrix]:

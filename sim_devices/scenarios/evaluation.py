@@ -1,14 +1,13 @@
-"""How good a subspace is for people who took no part,
-and what one would get without the federation."""
+"""How good a subspace is for people who took no part, and federations without a network."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fsir.arrays import Matrix
+from fsir.arrays import Flags, Matrix
 from fsir.estimate.projection import Projector
 from fsir.estimate.screening import select
 from fsir.estimate.subspace import estimate
@@ -20,7 +19,16 @@ from fsir.privacy.plan import Stage, final_stage, first_stage
 from fsir.privacy.release import Release, release
 from fsir.task.task import TRIMMED, Task
 from fsir.wire.messages import Subspace
+from sim_devices.datasets.filled import filled
 from sim_devices.datasets.population import DeviceStream
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A classifier before records that it has never seen."""
+
+    accuracy: float  # share of records that it names rightly, every record counting the same
+    confidence: float  # what it says of itself: the mean probability of the class that it names
 
 
 def columns(task: Task, subspace: Subspace) -> list[int]:
@@ -34,13 +42,42 @@ def projected(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -
     return Projector(task, subspace).project(X[:, columns(task, subspace)])
 
 
-def accuracy(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -> float:
-    """Share of records that the subspace's own classifier names rightly,
-    every record counting the same."""
+def judged(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -> Judged:
+    """The subspace's own classifier on all records of these people."""
     projector = Projector(task, subspace)
     chosen = columns(task, subspace)
-    right = [np.array(projector.classify(stream.X[:, chosen])[0]) == stream.y for stream in streams]
-    return float(np.mean(np.concatenate(right)))
+    right = []
+    said = []
+    for stream in streams:
+        labels, confidences = projector.classify(stream.X[:, chosen])
+        right.append(np.array(labels) == stream.y)
+        said.append(confidences)
+    return Judged(float(np.mean(np.concatenate(right))), float(np.mean(np.concatenate(said))))
+
+
+def named_wrongly(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -> Flags:
+    """For each record of these people, whether the subspace's own classifier is mistaken."""
+    projector = Projector(task, subspace)
+    chosen = columns(task, subspace)
+    named = [projector.classify(stream.X[:, chosen])[0] for stream in streams]
+    return np.concatenate(
+        [np.array(labels) != stream.y for labels, stream in zip(named, streams, strict=True)]
+    )
+
+
+def accuracy(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -> float:
+    """Share of records that the subspace's own classifier names rightly."""
+    return judged(task, subspace, streams).accuracy
+
+
+def noiseless(task: Task) -> Task:
+    """The same task without any noise, for controls."""
+    return replace(task, privacy=replace(task.privacy, mechanism="none"))
+
+
+def without_reports(task: Task) -> Subspace:
+    """What a task with public centres knows before anybody has reported."""
+    return estimate(task, Totals(first_stage(task)))
 
 
 def without_network(task: Task, streams: Sequence[DeviceStream], seed: int = 0) -> Subspace:
@@ -55,39 +92,19 @@ def without_network(task: Task, streams: Sequence[DeviceStream], seed: int = 0) 
 
 
 def _merged(task: Task, stage: Stage, streams: Sequence[DeviceStream], n: int, seed: int) -> Totals:
-    reports = [_report(task, stage, stream, n, seed) for stream in streams]
     if task.aggregation == TRIMMED:
+        reports = [report_of(task, stage, stream, n, seed) for stream in streams]
         rows = np.stack([np.concatenate(report.blocks) for report in reports], axis=1)
         return trimmed_totals(stage, trimmed_sum(rows), len(reports), n * len(reports))
     totals = Totals(stage)
-    for report in reports:
-        totals.add(report)
+    for stream in streams:
+        totals.add(report_of(task, stage, stream, n, seed))
     return totals
 
 
-def _report(task: Task, stage: Stage, stream: DeviceStream, n: int, seed: int) -> Release:
+def report_of(task: Task, stage: Stage, stream: DeviceStream, n: int, seed: int) -> Release:
+    """What this device reports of its first n records; if it has fewer, the rest are unlabelled."""
+    offered = filled(stream, n)
     moments = Moments(task, stage)
-    moments.learn_many(stream.X[:n, list(stage.features)], stream.y[:n])
+    moments.learn_many(offered.X[:n, list(stage.features)], offered.y[:n])
     return release(moments, SeededNoise(seed, stream.device).for_stage(stage.name))
-
-
-def controls(
-    task: Task,
-    devices: Sequence[DeviceStream],
-    volunteer: DeviceStream | None,
-    unseen: Sequence[DeviceStream],
-) -> dict[str, float]:
-    """Accuracies that put a result into perspective:
-    by guessing, from the volunteer alone, and without noise."""
-    responses = np.concatenate([stream.y for stream in devices])
-    labels, counts = np.unique(responses, return_counts=True)
-    guessed = np.concatenate([stream.y for stream in unseen]) == labels[counts.argmax()]
-    accuracies = {"always the commonest class": float(np.mean(guessed))}
-    plain = replace(task, privacy=replace(task.privacy, mechanism="none"))
-    if volunteer is not None:
-        alone = replace(plain, report=replace(plain.report, records=len(volunteer)))
-        subspace = without_network(alone, [volunteer])
-        accuracies["the volunteer alone, no reports"] = accuracy(alone, subspace, unseen)
-    subspace = without_network(plain, devices)
-    accuracies["the same devices without noise"] = accuracy(plain, subspace, unseen)
-    return accuracies

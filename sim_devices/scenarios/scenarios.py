@@ -10,12 +10,14 @@ from pathlib import Path
 import numpy as np
 
 from fsir.arrays import Matrix
-from fsir.task.public_sample import TRUNCATE, forward_selection, standard
+from fsir.task.public_sample import TRUNCATE, forward_selection, standard, varying
 from fsir.task.slicing import Slicing
 from sim_devices.datasets import flights as flights_data
 from sim_devices.datasets import models
 from sim_devices.datasets import watch as watch_data
+from sim_devices.datasets.filled import CAVEAT, longest, shortest
 from sim_devices.datasets.population import DataError, DeviceStream, Population, with_columns
+from sim_devices.scenarios.proposed import PublicSample
 from sim_devices.scenarios.tasks import Geometry, volunteer_centre, with_volunteer
 
 # Features from a volunteer's records. Taken after a look at 4, 6, 8 and 12 on HAPT, unseen people
@@ -24,14 +26,17 @@ from sim_devices.scenarios.tasks import Geometry, volunteer_centre, with_volunte
 CHOSEN = 8
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Scenario:
     """A population, its public constants, and what is known beside them."""
 
     population: Population
-    geometry: Geometry
+    geometry: Geometry | PublicSample
     volunteer: DeviceStream | None = None
     truth: Matrix | None = None  # the basis that a model was simulated with
+    # The same people with all of their features, for controls, where the task has fewer.
+    whole: Population | None = None
+    public: DeviceStream | None = None  # the volunteer, with all features
 
 
 def data_directory() -> Path:
@@ -39,20 +44,41 @@ def data_directory() -> Path:
     return Path(os.environ.get("FSIR_DATA", "../shared/data"))
 
 
+def proposed(population: Population, volunteer: str, response: str) -> Scenario:
+    """Everything that the task knows is proposed from the volunteer's records (`fsir.proposal`):
+    devices correct what these say in one report."""
+    rest, person = with_volunteer(population, volunteer)
+    columns = np.flatnonzero(varying(person.X)).tolist()
+    notes = [f"map, centres and clip of the task come from {volunteer}'s records alone"]
+    if shortest(rest) < longest(rest):
+        notes.append(CAVEAT)
+    noted = replace(rest, caveats=(*rest.caveats, *notes))
+    sample = person.with_columns(columns)
+    return Scenario(
+        population=with_columns(noted, columns),
+        geometry=PublicSample(sample, response),
+        volunteer=sample,
+        whole=rest,
+        public=person,
+    )
+
+
 def activities(
-    population: Population, volunteer: str | None, chosen: int = 0, norm: float = 5.0
+    population: Population, volunteer: str | None, chosen: int | None = 0, norm: float = 5.0
 ) -> Scenario:
     """People with a phone at the waist, features scaled to about [-1, 1].
 
     chosen: so many features are taken from the volunteer's public records, as by `fsir-aggregator
-    task new --plain --keep`. If 0, a first report screens all of them, and four are kept per
-    direction.
+    task new --keep`. If 0, a first report screens all of them, and four are kept per direction. If
+    None, the volunteer's records propose the whole task; without a volunteer it is as with 0.
 
     `norm` clips records around the volunteer's centre to somewhat less than their usual length:
     noise is proportional to it, and a shortened record still points the right way. Around zero
     records are about 20 long: a centre pays. These constants were chosen on UCI HAR
     (docs/estimate.md) and serve the other sets of the kind unchanged.
     """
+    if chosen is None and volunteer is not None:
+        return proposed(population, volunteer, "activity")
     if chosen:
         return _from_public_sample(population, volunteer, chosen)
     p = len(population.features)
@@ -68,12 +94,12 @@ def activities(
         response="activity",
     )
     if volunteer is None:
-        return Scenario(population, geometry)
+        return Scenario(population=population, geometry=geometry)
     population, person = with_volunteer(population, volunteer)
     norm = min(norm, 2.0 * math.sqrt(p))
     centre = volunteer_centre(person)
     geometry = replace(geometry, centre=centre, truncate=2.0, norm=norm, final_norm_factor=0.6)
-    return Scenario(population, geometry, person)
+    return Scenario(population=population, geometry=geometry, volunteer=person)
 
 
 def _from_public_sample(population: Population, volunteer: str | None, chosen: int) -> Scenario:
@@ -84,11 +110,11 @@ def _from_public_sample(population: Population, volunteer: str | None, chosen: i
             f"--choose {chosen}: features are chosen from a volunteer's records; name one with "
             "--volunteer"
         )
-    rest, person = with_volunteer(population, volunteer)
-    slices = Slicing(population.classes).slices_of(person.y)
-    columns = sorted(forward_selection(person.X, slices, chosen))
-    rest = with_columns(rest, columns)
-    person = person.with_columns(columns)
+    whole, public = with_volunteer(population, volunteer)
+    slices = Slicing(population.classes).slices_of(public.y)
+    columns = sorted(forward_selection(public.X, slices, chosen))
+    rest = with_columns(whole, columns)
+    person = public.with_columns(columns)
     constants = standard(person.X)
     geometry = Geometry(
         centre=constants.centre,
@@ -101,17 +127,25 @@ def _from_public_sample(population: Population, volunteer: str | None, chosen: i
         f"{volunteer}'s records chose the features; how many, and the allowance for strangers, "
         "were tuned on HAPT"
     )
-    return Scenario(replace(rest, caveats=(*rest.caveats, note)), geometry, person)
+    return Scenario(
+        population=replace(rest, caveats=(*rest.caveats, note)),
+        geometry=geometry,
+        volunteer=person,
+        whole=whole,
+        public=public,
+    )
 
 
-def har(path: Path | None, levels: bool, volunteer: str | None, chosen: int = 0) -> Scenario:
+def har(path: Path | None, levels: bool, volunteer: str | None, chosen: int | None = 0) -> Scenario:
     """UCI HAR: 21 training subjects are devices, 9 test subjects are unseen."""
     from sim_devices.datasets.har import har as load
 
     return activities(load(path or data_directory() / "uci_har", levels), volunteer, chosen)
 
 
-def hapt(path: Path | None, levels: bool, volunteer: str | None, chosen: int = 0) -> Scenario:
+def hapt(
+    path: Path | None, levels: bool, volunteer: str | None, chosen: int | None = 0
+) -> Scenario:
     """The continuous recordings behind UCI HAR, through the agent's own signal pipeline."""
     from sim_devices.datasets.hapt import hapt as load
 
@@ -119,21 +153,27 @@ def hapt(path: Path | None, levels: bool, volunteer: str | None, chosen: int = 0
 
 
 def synthetic_har(
-    devices: int, windows: int, levels: bool, volunteer: str | None, seed: int, chosen: int = 0
+    devices: int,
+    windows: int,
+    levels: bool,
+    volunteer: str | None,
+    seed: int,
+    chosen: int | None = 0,
 ) -> Scenario:
     """Invented people, 50 Hz signals, the agent's own features: no download."""
     from sim_devices.datasets.synthetic_har import synthetic_har as generate
 
     unseen = max(3, devices * 3 // 7)
     people = devices + unseen + (volunteer is not None)
-    return activities(
-        generate(people, windows, seed, unseen=unseen, levels=levels), volunteer, chosen
-    )
+    population = generate(people, windows, seed, unseen=unseen, levels=levels)
+    return activities(population, volunteer, chosen)
 
 
-def watch(path: Path | None) -> Scenario:
+def watch(path: Path | None, volunteer: str | None = None) -> Scenario:
     """Shoulder exercises with a smartwatch."""
     population = watch_data.watch(path)
+    if volunteer is not None:
+        return proposed(population, volunteer, "exercise")
     p = len(population.features)
     geometry = Geometry(
         centre=watch_data.CENTRE,
@@ -142,7 +182,7 @@ def watch(path: Path | None) -> Scenario:
         norm=math.sqrt(p),
         response="exercise",
     )
-    return Scenario(population, geometry)
+    return Scenario(population=population, geometry=geometry)
 
 
 def flights(path: Path | None, seed: int) -> Scenario:
@@ -157,7 +197,7 @@ def flights(path: Path | None, seed: int) -> Scenario:
         cuts=flights_data.CUTS,
         response=flights_data.RESPONSE,
     )
-    return Scenario(population, geometry)
+    return Scenario(population=population, geometry=geometry)
 
 
 def model(name: models.Model, devices: int, n: int, p: int, seed: int) -> Scenario:
@@ -172,4 +212,4 @@ def model(name: models.Model, devices: int, n: int, p: int, seed: int) -> Scenar
         cuts=cuts,
     )
     truth = models.true_basis(name, p, "low", np.random.default_rng(seed))
-    return Scenario(population, geometry, truth=truth)
+    return Scenario(population=population, geometry=geometry, truth=truth)

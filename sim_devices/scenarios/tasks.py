@@ -14,8 +14,11 @@ import numpy as np
 
 from fsir.arrays import Matrix
 from fsir.contract import task_from_table
+from fsir.proposal.constants import Expectation
 from fsir.task.task import Task
+from sim_devices.datasets.filled import longest, shortest
 from sim_devices.datasets.population import DataError, DeviceStream, Population
+from sim_devices.scenarios.proposed import PublicSample, with_sections
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +29,9 @@ class Setting:
     delta: float | None = 1e-6  # None: n^-1.1, to compare with the paper
     unit_records: int = 1
     mechanism: str = "gaussian"
-    records: int | None = None  # at which devices report; None: as many as the shortest stream has
+    # At which devices report. None: as many as the shortest stream has; under a proposed task, as
+    # many as the longest one has.
+    records: int | None = None
     dimension: int | None = None
 
 
@@ -47,18 +52,45 @@ class Geometry:
     response: str = "y"
 
 
-def build(population: Population, geometry: Geometry, setting: Setting) -> Task:
+def build(population: Population, geometry: Geometry | PublicSample, setting: Setting) -> Task:
     """The task for these devices."""
-    n = setting.records or min(len(stream) for stream in population.devices)
+    if isinstance(geometry, PublicSample):
+        return task_from_table(_proposed(population, geometry, setting))
+    n = setting.records or shortest(population)
+    table = _common(population, setting, n, geometry.response)
+    table["features"]["centre"] = geometry.centre.tolist()
+    table["features"]["scale"] = geometry.scale.tolist()
+    table["clip"] = {"truncate": geometry.truncate, "norm": geometry.norm}
+    if not population.classes:
+        table["response"]["cuts"] = list(geometry.cuts)
+    if geometry.keep:
+        table["screening"] = _screening(population, geometry)
+    return task_from_table(table)
+
+
+def _proposed(population: Population, sample: PublicSample, setting: Setting) -> dict[str, Any]:
+    """One report about as many records as the longest stream has, under the sample's map."""
+    n = setting.records or longest(population)
+    table = _common(population, setting, n, sample.response)
+    privacy = table["privacy"]
+    expected = Expectation(
+        devices=len(population.devices),
+        records=n,
+        epsilon=privacy["epsilon"],
+        delta=privacy["delta"],
+        unit_records=privacy["unit_records"],
+    )
+    sections = dict(sample.proposal(population.classes, expected).sections)
+    if setting.mechanism != "gaussian":  # whose budget alone can be split
+        sections.pop("privacy", None)
+    return with_sections(table, sections)
+
+
+def _common(population: Population, setting: Setting, n: int, response: str) -> dict[str, Any]:
     table: dict[str, Any] = {
         "name": population.name,
-        "features": {
-            "names": list(population.features),
-            "centre": geometry.centre.tolist(),
-            "scale": geometry.scale.tolist(),
-        },
-        "response": {"name": geometry.response},
-        "clip": {"truncate": geometry.truncate, "norm": geometry.norm},
+        "features": {"names": list(population.features)},
+        "response": {"name": response},
         "privacy": {
             "epsilon": setting.epsilon,
             "delta": n**-1.1 if setting.delta is None else setting.delta,
@@ -69,25 +101,25 @@ def build(population: Population, geometry: Geometry, setting: Setting) -> Task:
     }
     if population.classes:
         table["response"]["classes"] = list(population.classes)
-    else:
-        table["response"]["cuts"] = list(geometry.cuts)
-    if geometry.keep:
-        columns = len(population.classes) - (geometry.code == "simplex")
-        table["screening"] = {
-            "method": "dense",
-            "records": "same",
-            "share": geometry.share,
-            "select": "per_slice",
-            "keep": geometry.keep,
-            "limit": min(geometry.keep * columns, len(population.features)),
-            "code": geometry.code,
-            "quorum": len(population.devices),
-            "wait_seconds": 20.0,
-            "final_norm_factor": geometry.final_norm_factor,
-        }
     if setting.dimension is not None:
         table["dimension"] = setting.dimension
-    return task_from_table(table)
+    return table
+
+
+def _screening(population: Population, geometry: Geometry) -> dict[str, Any]:
+    columns = len(population.classes) - (geometry.code == "simplex")
+    return {
+        "method": "dense",
+        "records": "same",
+        "share": geometry.share,
+        "select": "per_slice",
+        "keep": geometry.keep,
+        "limit": min(geometry.keep * columns, len(population.features)),
+        "code": geometry.code,
+        "quorum": len(population.devices),
+        "wait_seconds": 20.0,
+        "final_norm_factor": geometry.final_norm_factor,
+    }
 
 
 def with_volunteer(population: Population, name: str) -> tuple[Population, DeviceStream]:

@@ -8,9 +8,12 @@ import pytest
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 
 from edge_agent.signal.features import FEATURE_NAMES
+from sim_devices.datasets.hapt import hapt
 from sim_devices.datasets.population import ACTIVITIES, LEVELS, DataError, with_levels
 from sim_devices.datasets.synthetic_har import synthetic_har
 from sim_devices.datasets.synthetic_motion import GAITS, bout, draw_person
+from sim_devices.scenarios import lda
+from sim_devices.scenarios.class_controls import together
 
 
 @pytest.fixture(scope="module")
@@ -92,3 +95,39 @@ def test_impossible_requests_are_refused():
         synthetic_har(4, 3)
     with pytest.raises(DataError, match="heartbeat"):
         synthetic_har(4, 12, names=("heartbeat",))
+
+
+def between_people(population):
+    """For each activity, what share of the variance within it lies between people: the median."""
+    shares = []
+    for label in population.classes:
+        parts = [stream.X[stream.y == label] for stream in population.everyone]
+        between = np.var([part.mean(0) for part in parts], axis=0)
+        within = np.mean([part.var(0) for part in parts], axis=0)
+        moves = between + within > 1e-8
+        shares.append(np.median((between / (between + within + 1e-30))[moves]))
+    return np.array(shares)
+
+
+def told_apart(population):
+    """On unseen people: by one person's records (the mean of twelve), and by those of all."""
+    X, y = together(population.unseen)
+    alone = [
+        np.mean(lda.shrunken(stream.X, stream.y).predict(X) == y)
+        for stream in population.devices[:12]
+    ]
+    pooled = np.mean(lda.plain(*together(population.devices)).predict(X) == y)
+    return np.array([np.mean(alone), pooled])
+
+
+@pytest.mark.slow
+@pytest.mark.data
+def test_invented_people_differ_as_real_ones_do(data_dir):
+    """The table of docs/simulator.md; no federation has a part in it."""
+    invented = synthetic_har(31, 300, seed=1, unseen=9, levels=False)
+    real = hapt(data_dir / "hapt", levels=False)
+    for name, people in (("HAPT", real), ("invented", invented)):
+        print(f"{name}: between people {between_people(people).round(2)}")
+        print(f"{name}: one person alone, all in one place {told_apart(people).round(3)}")
+    assert np.abs(between_people(invented) - between_people(real)).max() < 0.25
+    assert np.abs(told_apart(invented) - told_apart(real)).max() < 0.06

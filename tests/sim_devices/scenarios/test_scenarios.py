@@ -12,6 +12,7 @@ from sim_devices.datasets.synthetic_har import synthetic_har
 from sim_devices.scenarios import scenarios
 from sim_devices.scenarios.evaluation import accuracy, without_network
 from sim_devices.scenarios.tasks import Setting, build
+from tests.sim_devices.few_people import few_people, unequal_people
 
 VOLUNTEER = "person-01"
 
@@ -21,7 +22,7 @@ def people() -> Population:
     return synthetic_har(10, 150, 0, unseen=3, levels=True)
 
 
-@pytest.mark.parametrize("chosen", [0, 5])
+@pytest.mark.parametrize("chosen", [0, 5, None])
 def test_no_record_of_a_device_enters_the_task(people, chosen):
     rng = np.random.default_rng(0)
     strangers = tuple(
@@ -37,8 +38,45 @@ def test_no_record_of_a_device_enters_the_task(people, chosen):
         )
     ]
     assert tasks[0].digest == tasks[1].digest
-    assert (tasks[0].screening is None) == bool(chosen)
-    assert tasks[0].p == (chosen or len(people.features))
+    assert (tasks[0].screening is None) == (chosen != 0)
+    assert (tasks[0].public is None) == (chosen is not None)
+    if chosen is not None:
+        assert tasks[0].p == (chosen or len(people.features))
+
+
+def test_a_proposed_task_asks_for_as_many_records_as_the_longest_stream_has():
+    people = unequal_people()
+    lengths = [len(stream) for stream in people.population.devices]
+    task = build(people.population, people.geometry, Setting())
+    assert task.report.records == max(lengths) > min(lengths)
+    assert "shorter streams are filled up with unlabelled windows" in people.population.caveats
+    other = few_people()
+    assert "shorter streams are filled up with unlabelled windows" not in other.population.caveats
+    fewer = build(people.population, people.geometry, Setting(records=100))
+    assert fewer.report.records == 100
+
+
+def test_a_proposal_is_worked_out_once_for_each_budget():
+    people = unequal_people()
+    first = build(people.population, people.geometry, Setting(epsilon=1.0))
+    again = build(people.population, people.geometry, Setting(epsilon=1.0, mechanism="none"))
+    build(people.population, people.geometry, Setting(epsilon=2.0))
+    assert len(people.geometry._known) == 2
+    assert first.public == again.public
+    assert again.privacy.split is None
+
+
+def test_features_that_never_move_at_the_volunteer_are_left_out(people):
+    still = tuple(
+        replace(stream, X=np.where(np.arange(561) == 7, 0.5, stream.X))
+        if stream.device == VOLUNTEER
+        else stream
+        for stream in people.devices
+    )
+    scenario = scenarios.activities(replace(people, devices=still), VOLUNTEER, None)
+    assert people.features[7] not in scenario.population.features
+    assert people.features[7] in scenario.whole.features
+    assert len(scenario.volunteer.X[0]) == len(scenario.population.features)
 
 
 def test_a_volunteer_s_choice_serves_people_who_took_no_part(people):

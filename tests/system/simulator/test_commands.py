@@ -55,13 +55,19 @@ def test_demo_tells_people_what_happened(tmp_path, capsys):
     assert main([*arguments, "--out", str(tmp_path)]) == 0
     text = capsys.readouterr().out
     for part in (
+        "The federation adds",
         "accuracy",
         "epsilon 8.000 spent",
         "control: the volunteer alone",
+        "=> this federation",
+        "control: the same devices without noise",
         "picture:",
         "note:",
     ):
         assert part in text
+    page = (tmp_path / "synthetic-har" / "page.html").read_text()
+    assert page.count("<svg") == 3
+    assert "walking upstairs" in page
 
 
 def test_one_report_is_enough_where_the_volunteer_chooses(tmp_path, capsys):

@@ -9,9 +9,9 @@ from fsir.errors import FsirError
 from sim_devices.network.federation import federate
 from sim_devices.network.fleet import Faults
 from sim_devices.scenarios import scenarios
-from sim_devices.scenarios.evaluation import without_network
+from sim_devices.scenarios.evaluation import accuracy, without_network
 from sim_devices.scenarios.tasks import Setting, build
-from tests.sim_devices.few_people import few_people, task_of
+from tests.sim_devices.few_people import few_people, task_of, unequal_people
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,23 @@ def test_network_and_one_place_give_the_same_bits(people, task, embedded_url):
     assert outcome.subspace.devices == len(people.population.devices)
     assert same(outcome.subspace, expected)
     assert outcome.bytes_per_device > 0
+
+
+def test_streams_of_unequal_length_are_filled_up_alike_with_a_network_and_without(embedded_url):
+    people = unequal_people()
+    population = people.population
+    task = build(population, people.geometry, Setting(epsilon=4.0))
+    lengths = [len(stream) for stream in population.devices]
+    assert task.report.records == max(lengths) > min(lengths)
+    outcome = federate(population, task, broker=embedded_url, seed=5)
+    expected = without_network(task, population.devices, seed=5)
+    assert same(outcome.subspace, expected)
+    assert outcome.subspace.devices == len(lengths)
+    assert outcome.subspace.records == expected.records
+    scores = [
+        accuracy(task, subspace, population.unseen) for subspace in (outcome.subspace, expected)
+    ]
+    assert scores[0] == scores[1] > 0.9
 
 
 @pytest.mark.broker
@@ -59,3 +76,9 @@ def test_those_who_never_come_are_not_waited_for(people):
 def test_no_broker_is_said_clearly(people, task):
     with pytest.raises(FsirError, match="no broker answers at mqtt://"):
         federate(people.population, task, broker="mqtt://127.0.0.1:1", patience=5)
+
+
+def test_nobody_waits_for_an_aggregator_that_has_ended(people, task, embedded_url, monkeypatch):
+    monkeypatch.setattr("sim_devices.network.federation.sys.executable", "/bin/false")
+    with pytest.raises(FsirError, match="the aggregator ended with status 1"):
+        federate(people.population, task, broker=embedded_url, patience=250)

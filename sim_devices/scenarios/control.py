@@ -1,0 +1,54 @@
+"""One way to do without the federation, and all of them beside a result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fsir.task.task import Task
+from fsir.wire.messages import Subspace
+
+
+@dataclass(frozen=True, kw_only=True)
+class Control:
+    """One way to do without the federation."""
+
+    name: str
+    score: float  # share of unseen records named rightly; for numbers R^2
+    loss: float | None = None  # distance from the true subspace, where that is known
+    public: bool = False  # needs nothing but what is public
+    private: bool = True  # false: somebody would have to hand over records
+
+
+@dataclass(frozen=True, eq=False)
+class Variant:
+    """The same task, learned from other records or without noise."""
+
+    name: str
+    task: Task
+    subspace: Subspace
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beside:
+    """All controls of a result, and those that can be drawn beside it."""
+
+    controls: tuple[Control, ...] = ()
+    alone: Variant | None = None  # the public sample
+    quiet: Variant | None = None  # the same devices without noise
+
+    @property
+    def best_public(self) -> Control | None:
+        """The best that can be had from what is public: no control is left out."""
+        return _best([control for control in self.controls if control.public])
+
+    @property
+    def best_without(self) -> Control | None:
+        """What to hold a result against: the best that is public; without a public sample, the
+        best that anybody can have without handing over records."""
+        if self.alone is not None:
+            return self.best_public
+        return _best([control for control in self.controls if control.private])
+
+
+def _best(controls: list[Control]) -> Control | None:
+    return max(controls, key=lambda control: control.score, default=None)

@@ -1,0 +1,37 @@
+"""The sections of a task that a public sample proposes: map, centres, clip and split."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from fsir.proposal.constants import Expectation
+from fsir.proposal.proposal import Proposal, propose
+from fsir.task.slicing import Slicing
+from sim_devices.datasets.population import DeviceStream
+
+
+@dataclass(frozen=True, eq=False)
+class PublicSample:
+    """A volunteer's records, from which everything in a task is proposed."""
+
+    volunteer: DeviceStream
+    response: str
+    _known: dict[Expectation, Proposal] = field(default_factory=dict)
+
+    def proposal(self, classes: tuple[str, ...], expected: Expectation) -> Proposal:
+        """What `fsir-aggregator task new` would propose; worked out once for each expectation."""
+        if expected not in self._known:
+            slices = Slicing(classes).slices_of(self.volunteer.y)
+            self._known[expected] = propose(self.volunteer.X, slices, len(classes), expected)
+        return self._known[expected]
+
+
+def with_sections(table: dict[str, Any], sections: dict[str, Any]) -> dict[str, Any]:
+    """A table of a task, with these sections merged into its own.
+
+    >>> with_sections({"clip": {"truncate": 3.0}}, {"clip": {"norm": 2.0}})
+    {'clip': {'truncate': 3.0, 'norm': 2.0}}
+    """
+    merged = {name: {**table.get(name, {}), **section} for name, section in sections.items()}
+    return {**table, **merged}
