@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
 from edge_agent.cli import main
+from edge_agent.records import Position, Record
 from edge_agent.state.state import State
-from tests.edge_agent.world import DEVICE, active, data, simulated
+from fsir.estimate.subspace import estimate
+from fsir.wire.messages import encode, topic
+from tests.edge_agent.world import DEVICE, active, data, receipt, simulated
+from tests.fsir.estimate.public.worlds import World
 from tests.fsir.tasks import screened
 
 
@@ -50,3 +55,37 @@ def test_status_of_a_device_that_waits_for_the_active_set(tmp_path, capsys):
     main(["status", "--json", "--state", str(tmp_path)])
     assert json.loads(capsys.readouterr().out)["tasks"][0]["phase"] == "waiting for the receipt"
     state.close()
+
+
+def test_status_says_what_the_federation_expects_and_what_is_in_doubt(tmp_path, capsys):
+    world = World()
+    public = world.task(records=100)
+    state = State(tmp_path, DEVICE, simulated=True)
+    agent = simulated(public, state=state)
+    X, slices = world.records(100, world.people)
+    agent.learn_many(X, slices.astype(str).tolist())
+    agent.receive(*receipt(public, agent.outgoing(1.0)))
+    found = estimate(public, world.totals(public, 5, records=100))
+    note = "hardly any record of these classes was reported, or none: 2"
+    doubtful = replace(found.classifier, doubtful=("2",))
+    published = replace(found, classifier=doubtful, notes=(note,))
+    agent.receive(topic(public.name, "subspace"), encode(published))
+    served = [agent.serve(Record(Position(200 + i), row)) for i, row in enumerate(named(world))]
+    state.close()
+    assert main(["status", "--state", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "expects its classifier to be right" in said
+    assert note in said
+    # In place of an answer that is in doubt the line says so.
+    silent = [line for line in served if "doubt" in line]
+    spoken = [line for line in served if "class" in line]
+    assert len(silent) + len(spoken) == len(served)
+    assert silent
+    assert all("hardly any record of '2'" in line["doubt"] for line in silent)
+    assert all("confidence" not in line for line in silent)
+    assert {line["class"] for line in spoken} == {"0", "1"}
+
+
+def named(world):
+    X, _ = world.records(60, world.people)
+    return [{f"x{j}": value for j, value in enumerate(row)} for row in X.tolist()]

@@ -14,10 +14,12 @@ from edge_agent.recognition.recogniser import Recogniser
 from edge_agent.recognition.tasks import Recognition
 from edge_agent.records import Position, Record
 from edge_agent.state.state import State
-from fsir.wire.messages import Classifier
+from fsir.estimate.subspace import estimate
+from fsir.wire.messages import Classifier, encode, topic
 from tests.edge_agent.recognition.people import CENTRES, CLASSES, nearest, stream
 from tests.edge_agent.world import DEVICE as NAME
 from tests.edge_agent.world import data, receipt, simulated, subspace
+from tests.fsir.estimate.public.worlds import World
 from tests.fsir.tasks import task
 
 
@@ -202,3 +204,32 @@ def test_status_tells_and_forget_deletes(of, tmp_path, capsys):
     capsys.readouterr()
     main(["status", "--json", "--state", str(tmp_path)])
     assert json.loads(capsys.readouterr().out)["tasks"][0]["recognition"] is None
+
+
+@pytest.mark.parametrize("strange", [0.0, 1.2])
+def test_under_a_real_public_map_an_owner_with_labels_is_recognised_better(strange):
+    world = World(strange=0.4)
+    public = world.task(devices=20, records=100, epsilon=2.0)
+    state = State(None, NAME, simulated=True)
+    agent = simulated(public, state=state)
+    X, slices = world.records(100, world.people)
+    agent.learn_many(X, slices.astype(str).tolist())
+    agent.receive(*receipt(public, agent.outgoing(1.0)))
+    found = estimate(public, world.totals(public, 20, records=100))
+    agent.receive(topic(public.name, "subspace"), encode(found))
+    owner = world.people + strange * np.random.default_rng(9).normal(size=world.people.shape)
+    X, slices = world.records(600, owner)
+    names = public.features.names
+    rows = [
+        Record(Position(1000 + k), dict(zip(names, row, strict=True)), str(h))
+        for k, (row, h) in enumerate(zip(X.tolist(), slices, strict=True))
+    ]
+    served = feed(agent, Recognition(state, [agent]), rows)
+    right = np.array(
+        [line.get("activity") == row.y for line, row in zip(served, rows, strict=True)]
+    )
+    alone = np.array([line.get("class") == row.y for line, row in zip(served, rows, strict=True)])
+    assert right[300:].mean() >= alone[300:].mean() - 0.01
+    if strange:
+        assert right[300:].mean() > alone[300:].mean() + 0.03
+        assert any(line.get("by") == "device" for line in served)

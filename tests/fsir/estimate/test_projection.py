@@ -77,3 +77,34 @@ def test_what_does_not_belong_together_is_refused():
         Projector(TASK, replace(SUBSPACE, features=("x2", "unknown")))
     with pytest.raises(RecordError, match="no classifier"):
         Projector(TASK, replace(SUBSPACE, classifier=None)).classify(np.zeros((1, 2)))
+
+
+def test_confidence_is_that_of_scores_over_the_temperature():
+    X = np.array([[7.0, 2.0], [1.0, 1.5]])
+    labels, sure = Projector(TASK, SUBSPACE).classify(X)
+    cooled = replace(SUBSPACE, classifier=replace(CLASSIFIER, temperature=4.0))
+    same, doubting = Projector(TASK, cooled).classify(X)
+    assert same == labels
+    odds = np.log(sure / (1 - sure))
+    assert (doubting < sure).all()
+    assert (np.log(doubting / (1 - doubting)) < odds).all()
+
+
+def test_a_classifier_may_have_directions_of_its_own():
+    own = replace(CLASSIFIER, basis=BASIS)
+    shown = replace(SUBSPACE, basis=BASIS[:, :1], classifier=own)
+    X = np.array([[7.0, 2.0], [3.0, 1.0], [-4.0, 0.5]])
+    assert Projector(TASK, shown).classify(X)[0] == Projector(TASK, SUBSPACE).classify(X)[0]
+    assert Projector(TASK, shown).project(X).shape == (3, 1)
+
+
+def test_an_answer_that_nobody_should_rely_on_comes_with_the_reason():
+    rare = replace(CLASSIFIER, doubtful=("b",), guess=0.5)
+    projector = Projector(TASK, replace(SUBSPACE, classifier=rare, expected_accuracy=0.9))
+    assert projector.doubt("a") is None
+    assert "'b' was reported" in projector.doubt("b")
+    useless = replace(SUBSPACE, classifier=rare, expected_accuracy=0.4)
+    said = Projector(TASK, useless).doubt("a")
+    assert "no more often (0.40)" in said
+    assert "commonest class (0.50)" in said
+    assert Projector(TASK, replace(SUBSPACE, classifier=None)).doubt("a") is None
