@@ -23,6 +23,7 @@ _MAP_SHARE = 0.75  # of the bytes of a task
 # Of the clip: what tells whether the public rule is right. It adds 4% to the noise of everything
 # else, and tells how often strangers are named rightly to within a point or two.
 _CHECK_SHARE = 0.3
+_FARTHEST_CENTRES = 100.0  # clips between two centres in one coordinate, for a check
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,14 +90,17 @@ class PublicSample:
     def sections(self, choice: Choice, *, numeric: bool = False) -> dict[str, Any]:
         """Tables of a task: everything that follows from the sample and the choice.
 
-        Slices of a number are not named by a rule that could be checked.
+        Slices of a number are not named by a rule that could be checked, and where centres lie so
+        far apart that a device could not compare them, there is nothing to find out.
         """
         q = min(choice.coordinates, self.map.shape[1])
         P = self.map[:, :q]
         centres = slice_means(self.X, self.slices, self.H) @ P
         shares = np.bincount(self.slices, minlength=self.H) / len(self.slices)
         norm = _short(choice.clip_factor * math.sqrt(q))
-        check = {} if numeric else {"check": _short(_CHECK_SHARE * norm)}
+        check = {"check": _short(_CHECK_SHARE * norm)}
+        if numeric or np.ptp(centres, axis=0).max() > _FARTHEST_CENTRES * norm:
+            check = {}
         return {
             "features": {"centre": self.centre.tolist(), "scale": self.scale.tolist()},
             "clip": {"truncate": TRUNCATE, "norm": norm},

@@ -16,6 +16,7 @@ from fsir.arrays import Flags, Integers, Matrix
 
 RIDGES = (0.1, 0.3, 1.0)  # in units of the mean variance within slices: what may be added to it
 _LESS_CERTAIN = (1.0, 10.0, 100.0)  # times the ridge, for further directions
+_LEAST_RIDGE = 1e-3  # of the mean total variance
 _NEW = 1e-6  # what must be left of a direction beside those before it, relative to its length
 _FOLDS = 5
 _WORST_LOG = -5.0  # a single record that is wholly unexpected decides nothing
@@ -45,12 +46,16 @@ def slice_means(X: Matrix, slices: Integers, H: int) -> Matrix:
 
 
 def ridged(X: Matrix, slices: Integers, H: int, ridge: float) -> Ridged:
-    """The covariance within slices, and the ridge in units of its mean eigenvalue."""
+    """The covariance within slices, and the ridge in units of its mean eigenvalue.
+
+    Slices that hardly scatter in the sample do so elsewhere: the ridge is no less than a part of
+    the total variance.
+    """
     residuals = X - slice_means(X, slices, H)[slices]
     freedom = max(len(X) - H, 1)
     _, s, vectors = np.linalg.svd(residuals / freedom**0.5, full_matrices=False)
     mean = float((s**2).sum()) / min(freedom, X.shape[1])
-    return Ridged(vectors, s**2, max(ridge * mean, 1e-12))
+    return Ridged(vectors, s**2, max(ridge * mean, _LEAST_RIDGE * float(X.var(axis=0).mean())))
 
 
 def discriminant_map(X: Matrix, slices: Integers, H: int, ridge: float, most: int) -> Matrix:
