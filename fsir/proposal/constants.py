@@ -20,9 +20,9 @@ MOST_COORDINATES = 150
 # so many that the noise of a slice mean has a quarter of the variance within slices.
 TOLERATED_VARIANCE = 0.25
 _MAP_SHARE = 0.75  # of the bytes of a task
-# Of the clip: what tells whether the public rule is right. It adds 4% to the noise of everything
+# Of the clip: what tells whether the public rule is right. It adds 2% to the noise of everything
 # else, and tells how often strangers are named rightly to within a point or two.
-_CHECK_SHARE = 0.3
+_CHECK_SHARE = 0.2
 _FARTHEST_CENTRES = 100.0  # clips between two centres in one coordinate, for a check
 
 

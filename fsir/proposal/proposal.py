@@ -70,7 +70,8 @@ def propose(
     usual = usual_choice(expected, H, most)
     chosen = usual
     why = {
-        "scale": "the sample's standard deviations, none far below the usual one of all features",
+        "scale": "one for all features where they are on one scale already, else the standard "
+        "deviation of each, none far below the usual one",
         "map": f"directions that tell the slices of the sample apart, ridge {ridge:g} by "
         f"cross-validation over its {kind}",
     }

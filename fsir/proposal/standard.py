@@ -12,6 +12,8 @@ from fsir.arrays import Matrix
 # the mapped record is what bounds its part; this only keeps a broken sensor from being all of it.
 TRUNCATE = 16.0
 _DIGITS = 4  # of a public constant
+_MOST_FEATURES = (0.1, 0.9)
+_ONE_SCALE = 10.0  # standard deviations of most features within this factor of each other
 
 
 class Standard(NamedTuple):
@@ -28,18 +30,23 @@ class Standard(NamedTuple):
 def standard(X: Matrix) -> Standard:
     """Centre and scale of a sample in which every feature varies.
 
-    The scale is the standard deviation, but not much less than the usual one of all features: one
-    that hardly varies in the sample may vary in other people, and would then drown out the others.
-    Where features have units of their own the usual one means nothing, and does little harm: it can
-    only let a feature weigh less.
+    A feature that hardly varies in the sample may vary in other people, and would then drown out
+    the others. So where features are on one scale already, as far as the sample shows, that scale
+    is kept for all. Where they have units of their own it is the standard deviation of each, but
+    not much less than the usual one: that can only let a feature weigh less.
 
     >>> rng = np.random.default_rng(0)
+    >>> standard(rng.normal(size=(1000, 3)) * [1.0, 2.0, 0.5]).scale.round(1)
+    array([1.4, 1.4, 1.4])
     >>> standard(rng.normal(size=(1000, 3)) * [1.0, 1.0, 0.001]).scale.round(1)
     array([1.4, 1.4, 1. ])
     """
     sd = X.std(axis=0)
     usual = float(np.median(sd))
-    scale = np.hypot(sd, usual)
+    small, large = np.quantile(sd, _MOST_FEATURES)
+    scale = np.full(len(sd), usual * 2.0**0.5)
+    if large > _ONE_SCALE * small:
+        scale = np.hypot(sd, usual)
     return Standard(_short(X.mean(axis=0)), _short(scale))
 
 

@@ -73,9 +73,10 @@ def _proposed(population: Population, sample: PublicSample, setting: Setting) ->
     n = setting.records or longest(population)
     table = _common(population, setting, n, sample.response)
     privacy = table["privacy"]
+    lengths = [min(len(stream), n) for stream in population.devices]
     expected = Expectation(
-        devices=len(population.devices),
-        records=n,
+        devices=len(lengths),
+        records=round(sum(lengths) / len(lengths)),  # with a label, on average
         epsilon=privacy["epsilon"],
         delta=privacy["delta"],
         unit_records=privacy["unit_records"],

@@ -22,7 +22,7 @@ from fsir.estimate.public.within import within_slices
 from fsir.estimate.totals import Totals
 from fsir.task.public_map import Public
 
-_REHEARSED_SD = 0.15  # how far a sample's own people may be from what strangers are
+_REHEARSED_SD = 0.2  # how far a sample's own people may be from what strangers are
 # How far shares may differ from those of the sample, relative to them, before reports come.
 _SHARES_SD = 0.2
 _FEWEST = 0.1  # of the records that the sample lets expect: a slice is never taken for smaller
