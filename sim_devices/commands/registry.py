@@ -27,6 +27,7 @@ _LINES = {
     "model": "one of the paper's five models, p = 10",
     "fleet": "thousands of virtual devices, all counted exactly once",
     "fetch": "download the UCI HAR archive from its official place, and check it",
+    "public.worth": "is a federation ever worse than what is public? a table of many sets",
     "paper.table": "one cell of the paper's tables",
     "paper.tables": "all 560 cells",
     "paper.ablation": "what each part contributes",

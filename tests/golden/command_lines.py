@@ -103,6 +103,8 @@ SIM = {
     "sim-model-broker": "fsir-sim model --devices 2 --records 20 --broker smoke-signals",
     "sim-model-devices": "fsir-sim model --devices none",
     "sim-fetch-unknown": "fsir-sim fetch mnist",
+    "sim-worth-unknown": "fsir-sim worth --sets har,mnist",
+    "sim-worth-nowhere": "fsir-sim worth --sets har,hapt",
     "sim-table": "fsir-sim table --model I --n 200 --reps 2 --json",
     "sim-table-reps": "fsir-sim table --model I --reps 0",
     "sim-audit": "fsir-sim audit --mechanism gaussian --pair A --n 20 --p 2 --json",
@@ -129,7 +131,7 @@ _PARTS = {
     ],
     "fsir-sim": [
         *["demo", "har", "hapt", "synthetic-har", "watch", "flights", "model", "fleet", "fetch"],
-        *["table", "tables", "ablation", "figures", "audit", "attack", "poison"],
+        *["worth", "table", "tables", "ablation", "figures", "audit", "attack", "poison"],
     ],
 }
 HELP = {

@@ -1,0 +1,1 @@
+"""The commands that hold federations against what is public."""
