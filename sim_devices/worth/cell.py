@@ -82,6 +82,12 @@ class Cell:
         means = self.means
         return means["expected"] - means["federation"]
 
+    @property
+    def apart(self) -> float:
+        """By how much a single run missed what was expected, whichever way: in a mean over runs
+        misses to both sides cancel, and nobody has more than one run."""
+        return float(np.mean([abs(run.expected - run.federation) for run in self.runs]))
+
     def row(self) -> dict[str, Any]:
         """Everything about the cell, for programs."""
         means = {key: round(value, 6) for key, value in self.means.items()}
@@ -99,6 +105,7 @@ class Cell:
             "difference": round(self.difference, 6),
             "standard_error": None if error is None else round(error, 6),
             "lost": self.lost,
+            "apart": round(self.apart, 6),
         }
 
     def _differences(self) -> Matrix:

@@ -63,7 +63,7 @@ def where(cell: Cell) -> str:
 
 
 def summary(cells: Sequence[Cell]) -> dict[str, dict[str, float]]:
-    """For each set and for all of them: by how much expectation and truth lie apart, over cells."""
+    """For each set and for all of them: by how much expectation and truth lie apart."""
     names = dict.fromkeys(cell.name for cell in cells)
     groups = {name: [cell for cell in cells if cell.name == name] for name in names}
     return {name: _apart(group) for name, group in {**groups, "all": list(cells)}.items()}
@@ -113,9 +113,21 @@ def _row(cell: Cell) -> tuple[str, ...]:
 
 
 def _summary_rows(cells: Sequence[Cell]) -> list[tuple[str, ...]]:
-    head = ("set", "cells", "mean of abs(expected - true)", "mean of (expected - true)")
+    head = (
+        "set",
+        "cells",
+        "mean of abs(expected - true), cells",
+        "mean of (expected - true)",
+        "mean of abs(expected - true), single runs",
+    )
     found = [
-        (name, f"{apart['cells']:g}", _short(apart["absolute"]), f"{apart['signed']:+.4f}")
+        (
+            name,
+            f"{apart['cells']:g}",
+            _short(apart["absolute"]),
+            f"{apart['signed']:+.4f}",
+            _short(apart["single"]),
+        )
         for name, apart in summary(cells).items()
     ]
     return [head, ("---",) * len(head), *found]
@@ -127,6 +139,7 @@ def _apart(cells: Sequence[Cell]) -> dict[str, float]:
         "cells": len(cells),
         "absolute": float(np.abs(surprises).mean()),
         "signed": float(surprises.mean()),
+        "single": float(np.mean([cell.apart for cell in cells])),
     }
 
 

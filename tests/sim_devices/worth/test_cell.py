@@ -34,4 +34,5 @@ def test_up_to_a_point_below_is_not_worse():
 
 def test_a_surprise_has_a_sign():
     assert GOOD.surprise == pytest.approx(0.0)
+    assert GOOD.apart == pytest.approx(0.02)  # once above and once below: together as expected
     assert BAD.surprise == pytest.approx(0.93 - 0.885)

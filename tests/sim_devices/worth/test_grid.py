@@ -65,7 +65,7 @@ def test_a_row_has_all_columns(cells):
     assert list(cell.row()) == [
         *("set", "epsilon", "unit_records", "runs", "federation", "worst"),
         *("expected", "confidence", "plain", "shrunken", "alone", "quiet", "pooled"),
-        *("best_control", "best_public", "difference", "standard_error", "lost"),
+        *("best_control", "best_public", "difference", "standard_error", "lost", "apart"),
     ]
     assert cell.row()["runs"] == 2
     assert all(0.5 < value <= 1.0 for value in cell.means.values())

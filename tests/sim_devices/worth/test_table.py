@@ -46,6 +46,7 @@ def test_expectation_and_truth_by_set_and_over_all_cells():
     assert found["wine"]["absolute"] == pytest.approx(0.045)
     assert found["all"]["signed"] == pytest.approx((0.0 + 0.045 + 0.035) / 3)
     assert found["all"]["cells"] == 3
+    assert found["har"]["single"] == pytest.approx(0.02)
 
 
 def test_a_csv_has_every_cell_too():
