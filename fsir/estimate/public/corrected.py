@@ -15,7 +15,7 @@ from fsir.estimate.classifier import doubts
 from fsir.estimate.directions import count_directions, fixed_signs, noise_level
 from fsir.estimate.prediction import Rule, Strangers, predicted
 from fsir.estimate.public.loss import corrected_loss
-from fsir.estimate.public.posterior import Posterior, posterior
+from fsir.estimate.public.posterior import Posterior, posterior, uncorrected
 from fsir.estimate.public.within import whitening_of
 from fsir.estimate.totals import Totals
 from fsir.task.public_map import Public
@@ -38,10 +38,15 @@ def corrected(
     task: Task, public: Public, totals: Totals, *, version: int, refused: int
 ) -> Subspace:
     """The subspace from the public sample and the reports, of which there may be none."""
+    classes = task.response.classes
     known = posterior(public, totals, task.clip.norm)
+    notes = []
     P = public.matrix(task.p)
     found = _directions(known, P)
-    classes = task.response.classes
+    if classes and not _worth_it(known, found.basis):
+        known = uncorrected(known)
+        found = _directions(known, P)
+        notes.append("the reports add nothing to what is public, whose own rule is kept")
     widest = found.basis.shape[1]
     d = min(task.dimension or (widest if classes else max(found.seen, 1)), widest)
     basis = P @ found.basis
@@ -63,6 +68,9 @@ def corrected(
             whitening=found.whitening,
             centres=known.centres @ found.whitening,
         )
+        notes += doubts(classifier, accuracy)
+    if found.seen < widest:
+        notes.append(f"{found.seen} of {widest} directions stand out of the noise")
     return Subspace(
         task=task.digest,
         version=version,
@@ -75,7 +83,7 @@ def corrected(
         records=known.N,
         refused=refused,
         classifier=classifier,
-        notes=_notes(found, classifier, accuracy or 0.0),
+        notes=tuple(notes),
         expected_accuracy=accuracy,
     )
 
@@ -105,6 +113,15 @@ def _of_total(s: Matrix) -> Matrix:
     return np.asarray(s / np.sqrt(1.0 + s * s))
 
 
+def _worth_it(known: Posterior, basis: Matrix) -> bool:
+    """Whether the corrected rule is expected to be right as often as the public one is."""
+    if known.N == 0 or known.public_right is None:
+        return True
+    weights, bias = _discriminant(known, basis)
+    found = predicted(Rule(weights @ basis.T, bias), _strangers(known))
+    return found.accuracy >= known.public_right
+
+
 def _discriminant(known: Posterior, basis: Matrix) -> tuple[Matrix, Matrix]:
     """Weights and bias of linear discriminant analysis in directions that hold all it needs."""
     centroids = known.centres @ basis
@@ -122,11 +139,3 @@ def _strangers(known: Posterior) -> Strangers:
         public=nearest,
         public_right=known.public_right,
     )
-
-
-def _notes(found: _Directions, classifier: Classifier | None, accuracy: float) -> tuple[str, ...]:
-    widest = found.basis.shape[1]
-    notes = [] if classifier is None else doubts(classifier, accuracy)
-    if found.seen < widest:
-        notes.append(f"{found.seen} of {widest} directions stand out of the noise")
-    return tuple(notes)

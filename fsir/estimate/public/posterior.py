@@ -9,7 +9,7 @@ was tried instead stands in docs/estimate.md.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -85,6 +85,16 @@ def posterior(public: Public, totals: Totals, clip: float) -> Posterior:
         shares=shares / shares.sum(),
         doubtful=tuple(np.flatnonzero(hidden(m.counts, m.levels, m.N)).tolist()),
         public_right=_public_right(public, m),
+    )
+
+
+def uncorrected(known: Posterior) -> Posterior:
+    """The same with the centres and the covariance of the sample."""
+    return replace(
+        known,
+        centres=known.public,
+        variances=known.strangeness,
+        within=np.eye(len(known.within)),
     )
 
 

@@ -39,11 +39,15 @@ def whitening_of(within: Matrix) -> Matrix:
 
 
 def _belief(excess: Matrix, noise: float) -> float:
-    """From 0 to 1: by how much the sum of squares of the excess is more than that of its noise."""
+    """From 0 to 1: by how much the sum of squares of the excess is more than that of its noise.
+
+    More than noise would give in one of forty federations: with few coordinates that is a lot.
+    """
     q = len(excess)
     entries = q * (q + 1)  # diagonal ones have twice the variance, and all the others come twice
+    fluctuation = 2.0 / entries**0.5  # of the sum of squares of noise, relative to its mean
     size = float((excess * excess).sum())
-    signal = float(max(1.0 - entries * noise / max(size, 1e-300), 0.0))
-    sd = 2.0 * (1.0 - signal) / entries**0.5
-    unsure = (_SURE_SIGMAS * sd) ** 2
+    by_chance = entries * noise * (1.0 + _SURE_SIGMAS * fluctuation)
+    signal = float(max(1.0 - by_chance / max(size, 1e-300), 0.0))
+    unsure = (_SURE_SIGMAS * fluctuation * (1.0 - signal)) ** 2
     return float(signal**2 / max(signal**2 + unsure, 1e-300))
