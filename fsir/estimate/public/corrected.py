@@ -22,6 +22,8 @@ from fsir.task.public_map import Public
 from fsir.task.task import Task
 from fsir.wire.messages import Classifier, Subspace
 
+_LEAST_GAIN = 0.01  # of accuracy
+
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Directions:
@@ -114,12 +116,15 @@ def _of_total(s: Matrix) -> Matrix:
 
 
 def _worth_it(known: Posterior, basis: Matrix) -> bool:
-    """Whether the corrected rule is expected to be right as often as the public one is."""
+    """Whether the corrected rule is expected to be right more often than the public one is.
+
+    By a point where nearly all that was reported is noise; with little noise, by anything.
+    """
     if known.N == 0 or known.public_right is None:
         return True
     weights, bias = _discriminant(known, basis)
     found = predicted(Rule(weights @ basis.T, bias), _strangers(known))
-    return found.accuracy >= known.public_right
+    return found.accuracy >= known.public_right + _LEAST_GAIN * (1.0 - known.believed)
 
 
 def _discriminant(known: Posterior, basis: Matrix) -> tuple[Matrix, Matrix]:

@@ -36,6 +36,7 @@ class Posterior:
     public: Matrix  # the public centres, slices x coordinates
     centres: Matrix  # the corrected ones
     variances: Matrix  # of each slice's centre, in every coordinate
+    believed: float  # of the shifts that were reported, from 0 to 1
     strangeness: Matrix  # of each slice: the variance of its shift, which reports tell
     within: Matrix  # coordinates x coordinates: covariance within slices
     within_variance: float  # of an entry of it, as far as records were few and noise great
@@ -55,6 +56,7 @@ def posterior(public: Public, totals: Totals, clip: float) -> Posterior:
             public=centres,
             centres=centres,
             variances=np.array(tried),
+            believed=0.0,
             strangeness=np.array(tried),
             within=np.eye(q),
             within_variance=1.0 / public.records,
@@ -78,6 +80,7 @@ def posterior(public: Public, totals: Totals, clip: float) -> Posterior:
         public=centres,
         centres=centres + shift,
         variances=np.array([found.variance for found in shifts]),
+        believed=believed,
         strangeness=np.array([found.strangeness for found in shifts]),
         within=within_slices(spread, spread_noise),
         # What is cut off for fear of noise is as large as the noise that is left.
