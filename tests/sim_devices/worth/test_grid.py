@@ -14,7 +14,6 @@ from sim_devices.scenarios.class_controls import together
 from sim_devices.worth.cell import Budget
 from sim_devices.worth.grid import PAIRS, budgets_of, run, runs_of
 from sim_devices.worth.sets import load
-from tests.sim_devices.few_people import unequal_people
 
 
 @pytest.fixture(scope="module")
@@ -78,9 +77,8 @@ def test_a_cell_is_the_same_alone_and_beside_others(wine, cells):
     assert beside[0] != cells[0]
 
 
-def test_two_records_together_are_another_budget():
-    people = unequal_people()
-    found = runs_of(people, [Budget(4.0), Budget(4.0, 2)], 1)
+def test_two_records_together_are_another_budget(wine):
+    found = runs_of(wine.scenario(0), [Budget(4.0), Budget(4.0, 2)], 1)
     single, pair = found.values()
     assert single.plain == pair.plain
     assert single.expected != pair.expected
