@@ -132,3 +132,21 @@ def test_the_same_reports_give_the_same_bits():
     task = world.task()
     totals = world.totals(task, 5)
     assert encode(estimate(task, totals)) == encode(estimate(task, totals))
+
+
+def test_the_public_rule_stays_where_reports_are_all_noise():
+    stayed = 0
+    for seed in range(10):
+        world = World(seed, strange=0.0)
+        task = world.task(devices=5, records=100, epsilon=0.05)
+        alone = estimate(task, Totals(first_stage(task)))
+        found = estimate(task, world.totals(task, 5, records=100, seed=seed))
+        X, _ = world.records(1000, world.public)
+        named = np.array(Projector(task, found).classify(X)[0])
+        same = np.mean(named == np.array(Projector(task, alone).classify(X)[0]))
+        assert same > 0.9
+        stayed += any("whose own rule is kept" in note for note in found.notes)
+    assert stayed >= 8
+    task = World(strange=0.8).task(devices=20, epsilon=4.0)
+    helpful = estimate(task, World(strange=0.8).totals(task, 20))
+    assert not any("whose own rule is kept" in note for note in helpful.notes)

@@ -58,3 +58,12 @@ def test_whitening_makes_it_the_identity():
     within = A @ A.swapaxes(-1, -2) / 30
     R = whitening_of(within)
     assert R @ within @ R == pytest.approx(np.broadcast_to(np.eye(5), (2, 5, 5)))
+
+
+@pytest.mark.parametrize("q", [1, 2, 4])
+def test_with_few_coordinates_luck_is_not_taken_for_a_finding(q):
+    rng = np.random.default_rng(5)
+    for noise in (4.0, 1e4):
+        draws = [np.eye(q) + symmetric_noise(q, noise, rng) for _ in range(1000)]
+        moved = [np.abs(within_slices(spread, noise) - np.eye(q)).max() for spread in draws]
+        assert np.mean(np.array(moved) > 0.3 * noise**0.5) < 0.03
