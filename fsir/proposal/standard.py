@@ -38,8 +38,8 @@ def standard(X: Matrix) -> Standard:
     >>> rng = np.random.default_rng(0)
     >>> standard(rng.normal(size=(1000, 3)) * [1.0, 2.0, 0.5]).scale.round(1)
     array([1.4, 1.4, 1.4])
-    >>> standard(rng.normal(size=(1000, 3)) * [1.0, 1.0, 0.001]).scale.round(1)
-    array([1.4, 1.4, 1. ])
+    >>> standard(rng.normal(size=(1000, 4)) * [1.0, 1.0, 0.001, 0.001]).scale.round(1)
+    array([1.1, 1.1, 0.5, 0.5])
     """
     sd = X.std(axis=0)
     usual = float(np.median(sd))

@@ -6,7 +6,7 @@ map; what is emitted is about the features of the task again.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -118,12 +118,14 @@ def _of_total(s: Matrix) -> Matrix:
 def _worth_it(known: Posterior, basis: Matrix) -> bool:
     """Whether the corrected rule is expected to be right more often than the public one is.
 
-    By a point where nearly all that was reported is noise; with little noise, by anything.
+    By a point where nearly all that was reported is noise; with little noise, by anything. Among
+    people who scatter as the rule takes them to: who takes noise for scatter is found out here.
     """
     if known.N == 0 or known.public_right is None:
         return True
     weights, bias = _discriminant(known, basis)
-    found = predicted(Rule(weights @ basis.T, bias), _strangers(known))
+    people = replace(_strangers(known), shapes=(known.within,))
+    found = predicted(Rule(weights @ basis.T, bias), people)
     return found.accuracy >= known.public_right + _LEAST_GAIN * (1.0 - known.believed)
 
 
