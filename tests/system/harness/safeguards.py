@@ -6,6 +6,7 @@ that it can be used both in a child process and inside of the test.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -24,6 +25,7 @@ from edge_agent.records import START
 from fsir.wire.messages import Verdict
 
 Patch = Callable[[Any, str, Any], None]
+_UNTIL_SENT_SECONDS = 0.2  # that answers may take to leave on a busy machine
 
 
 def no_dedupe(patch: Patch) -> None:
@@ -57,6 +59,7 @@ def answer_before_commit(patch: Patch) -> None:
         wire.acknowledge(mids)
         wire.publish(answers)
         if answers:  # a batch of asks alone has none, and loses nothing
+            time.sleep(_UNTIL_SENT_SECONDS)  # an end that comes before them does no harm
             daemon._reached("answered")
         gone = {answer.topic for answer in answers}
         wire.publish([p for p in daemon._commit() if p.topic not in gone])
