@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fsir.estimate.classifier import doubts
 from fsir.estimate.projection import Projector
 from fsir.estimate.public.corrected import corrected
 from fsir.estimate.subspace import estimate, projection_loss
@@ -121,10 +122,13 @@ def test_a_classifier_that_cannot_beat_guessing_says_so():
     task = world.task(devices=30, epsilon=8.0)
     found = corrected(task, task.public, world.totals(task, 30), version=1, refused=0)
     projector = Projector(task, found)
-    if found.expected_accuracy <= found.classifier.guess:
-        assert any("no more often" in note for note in found.notes)
-        assert "no more often" in projector.doubt("0")
+    useless = found.expected_accuracy <= found.classifier.guess
+    assert useless == any("no more often" in note for note in found.notes)
+    assert useless == ("no more often" in (projector.doubt("0") or ""))
     assert found.expected_accuracy < found.classifier.guess + 0.05
+    (note,) = doubts(found.classifier, 0.1)
+    assert "no more often than who always names the commonest class" in note
+    assert doubts(found.classifier, 0.9) == []
 
 
 def test_the_same_reports_give_the_same_bits():
