@@ -103,8 +103,11 @@ def _answer(
             held[ask.device] = ask.instance
         number = held[ask.device]
         arrival.status = CONFIRMED if number == ask.instance else ANOTHER
-        verdicts = {} if ask.device in barred else known
-        receipts.append(merging.receipt(federation, ask.device, verdicts, {}, digest, number))
+        told = (federation, ask.device, known)
+        if ask.device in barred:
+            receipts.append(merging.receipt_of_withdrawn(*told, digest, number))
+        else:
+            receipts.append(merging.receipt(*told, {}, digest, number))
     moved = {device: number for device, number in held.items() if before.get(device) != number}
     store.put_instances(key, moved)
     return receipts

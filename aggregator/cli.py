@@ -23,10 +23,12 @@ _COMMANDS = {
     "subspace": "the current estimate, for use elsewhere",
     "refused": "what was refused, and why",
     "devices": "which devices have been counted",
+    "roster": "who is expected, and who is missing",
     "withdraw": "take a device out again",
+    "readmit": "undo a withdrawal",
     "task": "write or check a task file",
 }
-_PROGRAM = Program("fsir-aggregator", _ABOUT, "aggregator.commands", _COMMANDS)
+_PROGRAM = Program("fsir-aggregator", _ABOUT, "aggregator.commands", _COMMANDS, "aggregator")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

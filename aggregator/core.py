@@ -58,6 +58,8 @@ class Aggregator:
             )
         self._waiting: list[Arrival] = []
         self._before = 0  # reports with smaller numbers have their receipts to be repeated
+        # Devices of whom something was told on this connection, by what it was and by task.
+        self._told: dict[tuple[str, str], set[str]] = {}
 
     # --- start ----------------------------------------------------------------------------------
 
@@ -67,6 +69,7 @@ class Aggregator:
         with self.store.transaction():
             for federation in self.federations.values():
                 publications += self._register(federation, now)
+        self._told.clear()
         newest = self.store.counted(1)
         self._before = newest[0][0] + 1 if newest else 0
         return publications
@@ -180,7 +183,8 @@ class Aggregator:
     def tick(self, now: float) -> list[Publication]:
         """What is due by time alone.
 
-        That is the active set of a federation that has waited long enough, and repetitions.
+        That is the active set of a federation that has waited long enough, repetitions, and the
+        receipts of devices that were withdrawn or let in again since.
         """
         publications = []
         for federation in self.federations.values():
@@ -188,7 +192,34 @@ class Aggregator:
                 with self.store.transaction():
                     publications += self._activating.activate(federation, now)
             publications += retained.repeated(self.store, federation, now)
+            publications += self._tell(federation)
         return publications
+
+    def _tell(self, federation: Federation) -> list[Publication]:
+        """Receipts of devices that were withdrawn or let in again, each once in a connection.
+
+        Under a task of version 1 devices do not ask, and are told when they send; what they have
+        been told stays, for nothing else would stop a copy of theirs.
+        """
+        if not federation.task.tells_copies_apart:
+            return []
+        barred = self._new("withdrawn", federation, self.store.withdrawn(federation.key))
+        again = self._new("let in again", federation, self.store.let_in_again(federation.key))
+        known = self.store.lookup(federation.key, barred)
+        held = merging.numbers(self.store, federation, barred)
+        told = [
+            merging.receipt_of_withdrawn(
+                federation, name, known, federation.digest, held.get(name, b"")
+            )
+            for name in barred
+        ]
+        return told + self._receipts(federation, again)
+
+    def _new(self, what: str, federation: Federation, devices: set[str]) -> list[str]:
+        """Those of whom this has not been told on this connection."""
+        before = self._told.get((what, federation.name), set())
+        self._told[what, federation.name] = devices
+        return sorted(devices - before)
 
     def estimate(self, now: float) -> list[Publication]:
         """Re-estimate what has changed and return the new subspaces."""
@@ -214,7 +245,7 @@ class Aggregator:
         return self.estimating.due(self.federations.values(), now)
 
     def withdraw(self, device: str, now: float) -> int:
-        """Take a device out of all tasks, for good; how many reports that were."""
+        """Take a device out of all tasks; how many reports that were."""
         return sum(
             merging.withdraw(self.store, federation, device, now)
             for federation in self.federations.values()

@@ -12,11 +12,16 @@ import logging
 import random
 import time
 from collections.abc import Callable
+from typing import Any
 
 from aggregator.core import Aggregator
 from aggregator.monitoring.metrics import Metrics
 from aggregator.mqtt.connector import Connector
+from aggregator.mqtt.patience import Patience
 from aggregator.mqtt.wire import ConnectionLostError, Wire
+from aggregator.overview import devices
+from aggregator.overview.overview import overview
+from aggregator.overview.words import time_text
 from aggregator.publication import Publication
 from aggregator.results.background import Background
 from aggregator.store.base import StoreBusyError
@@ -33,6 +38,11 @@ FIRST_RETRY_SECONDS = 0.5
 LONGEST_RETRY_SECONDS = 30.0
 STALE_SECONDS = 60.0  # a loop that has not turned for so long is not healthy
 _NAP_SECONDS = 0.1  # a stop is noticed so soon
+_CROWDED = (
+    "the broker ends every connection right after it was made: another aggregator is most likely "
+    "connected as %r, too. Give each its own --worker (and, where the broker goes by the "
+    "certificate, its own certificate), or stop one of them; next attempt in %.1f s"
+)
 
 
 def _nowhere(point: str) -> None:
@@ -55,15 +65,21 @@ class Daemon:
         rng: random.Random | None = None,
     ) -> None:
         self.aggregator = aggregator
-        self.metrics = Metrics(aggregator)
+        self.metrics = Metrics(aggregator, self.health)
         self._connector = Connector(broker, client_id, self._deliver, version)
+        self._client_id = client_id
         self._wire: Wire | None = None
         self._share = share
         self._reached = reached
         self._delays = delays or Delays(first=FIRST_RETRY_SECONDS, longest=LONGEST_RETRY_SECONDS)
         self._rng = rng or random.SystemRandom()
+        self._patience = Patience(self._delays, self._rng)
         self._stopping = False
         self._connected = False
+        self._connections = 0  # since the start
+        self._opened = 0.0  # when the last one was made
+        self._since = time.time()  # when the connection was made or lost
+        self._lost = "not connected yet"  # why there is no connection
         self._trouble = ""  # why the store cannot be written
         self._turned = time.monotonic()
         self._next_look = 0.0  # at the timers
@@ -82,30 +98,58 @@ class Daemon:
         return {
             "ok": self._connected and turning and not self._trouble,
             "connected": self._connected,
+            "broker": "ok" if self._connected else self._lost,
+            "since": time_text(self._since),
+            "connections": self._connections,
             "store": self._trouble or "ok",
             "turning": turning,
         }
+
+    def overview(self) -> dict[str, Any]:
+        """For pages, in any thread: what `status --json` prints, and the health of the daemon."""
+        now = time.time()
+        with self.aggregator.store.snapshot() as store:
+            federations = self.aggregator.federations.values()
+            tasks = [overview(store, federation, now) for federation in federations]
+        return {"tasks": tasks, "health": self.health()}
+
+    def names(self, task: str, state: str, after: str) -> dict[str, Any] | None:
+        """For pages, in any thread: `devices.page` of a task; None if there is no such one."""
+        federation = self.aggregator.federations.get(task)
+        if federation is None or state not in devices.MEANINGS:
+            return None
+        with self.aggregator.store.snapshot() as store:
+            return devices.page(store, federation, state, after=after, limit=devices.MOST)
 
     def run(self) -> None:
         """Take reports until stopped.
 
         Raises only what waiting does not mend: a refused login, a store of another kind.
         """
-        attempt = 0
         try:
             while not self._stopping:
                 self._try_session()
-                attempt = 0 if self._connected else attempt + 1
+                seconds = self._wait_seconds()
                 self._forget()
-                self._sleep(self._delays.after(attempt, self._rng))
+                self._sleep(seconds)
         finally:
             self._background.close()
             self._forget()
+
+    def _wait_seconds(self) -> float:
+        """How long to wait after a session; if others use our name, tell what to do about it."""
+        if not self._connected:
+            return self._patience.failed()
+        seconds = self._patience.ended(time.monotonic() - self._opened)
+        if self._patience.crowded and not self._stopping:
+            log.warning(_CROWDED, self._client_id, seconds)
+        return seconds
 
     def _try_session(self) -> None:
         try:
             self._session()
         except (ConnectionLostError, StoreBusyError) as error:
+            self._lost = str(error)
             log.warning("%s", error)
         except FsirError:
             raise
@@ -124,6 +168,8 @@ class Daemon:
         if self._wire is not None:
             self._wire.close()
             self._wire = None
+        if self._connected:
+            self._since = time.time()
         self._connected = False
         self.aggregator.drop()
         self._unacknowledged = []
@@ -137,6 +183,9 @@ class Daemon:
         self._wire = wire
         wire.subscribe(self._topics())
         wire.publish(retained)
+        self._opened = time.monotonic()
+        self._connections += 1
+        self._since = time.time()
         self._connected = True
         count = len(self.aggregator.federations)
         log.info("connected with MQTT %s, %d task(s)", wire.version, count)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aggregator.store.base import PublishedRow, Store, TotalsRow
+from aggregator.store.base import PublishedRow, Store, TaskRow, TotalsRow
 from fsir.arrays import Flags, Integers
+from fsir.contract import decode_task
 from fsir.errors import AccumulatorError, TaskError
 from fsir.estimate import screening
 from fsir.estimate.totals import Totals
@@ -60,6 +61,16 @@ def as_begun(store: Store, task: Task) -> Task:
     first = replace(task, version=OLDEST_VERSION)
     known = {row.digest for row in store.tasks()}
     return first if first.digest in known and task.digest not in known else task
+
+
+def stored(store: Store, row: TaskRow) -> Federation:
+    """A federation as far as the store knows it."""
+    federation = Federation(decode_task(row.body))
+    federation.key = row.key
+    active = store.published(row.key, "active")
+    if active is not None:
+        federation.pin(active.body)
+    return federation
 
 
 def tally(votes: Flags) -> Integers:

@@ -11,10 +11,12 @@ from aggregator.intake import Arrival
 from aggregator.publication import Publication
 from aggregator.reasons import Refusal
 from aggregator.store.base import RefusedRow, ReportRow, Store, TotalsRow
+from fsir.limits import ID_BYTES
+from fsir.privacy.plan import FINAL
 from fsir.wire import messages
 from fsir.wire.messages import Receipt, Verdict
 
-COUNTED, DUPLICATE, _ = messages.STATUSES
+COUNTED, DUPLICATE, REFUSED = messages.STATUSES
 
 Known = Mapping[tuple[str, str], bytes]  # ids of counted reports, by device and stage
 
@@ -26,12 +28,13 @@ def count(
     devices = [arrival.device for arrival in arrivals]
     known = store.lookup(federation.key, devices)
     barred = store.withdrawn(federation.key, devices)
+    again = store.readmitted(federation.key, devices)
     held = numbers(store, federation, devices)
     fresh: dict[str, list[Arrival]] = {}
     receipts = []
     for arrival in arrivals:
         arrival.barred = arrival.device in barred
-        if arrival.refusal is None and _is_new(arrival, known):
+        if arrival.refusal is None and _is_new(arrival, known, again):
             known[arrival.device, arrival.stage] = arrival.id
             fresh.setdefault(arrival.stage, []).append(arrival)
         number = held.get(arrival.device, b"")
@@ -41,18 +44,23 @@ def count(
     return receipts
 
 
-def _is_new(arrival: Arrival, known: Known) -> bool:
-    """Whether to add a report; fills in its status, or why it is refused after all."""
-    counted = known.get((arrival.device, arrival.stage))
+def _is_new(arrival: Arrival, known: Known, again: Known) -> bool:
+    """Whether to add a report; fills in its status, or why it is refused after all.
+
+    One that was deleted with its device's withdrawal may come `again`, and no other in its place:
+    the device has spent its budget on that one.
+    """
+    place = (arrival.device, arrival.stage)
+    first = known.get(place, again.get(place, arrival.id))
     if arrival.barred:
-        arrival.refusal = Refusal("withdrawn", f"{arrival.device!r} was taken out of this task")
-    elif counted is None:
-        arrival.status = COUNTED
-        return True
-    elif counted == arrival.id:
+        arrival.refusal = withdrawn(arrival.device)
+    elif first != arrival.id:
+        arrival.refusal = Refusal("second report", f"{first.hex()} was counted before")
+    elif place in known:
         arrival.status = DUPLICATE
     else:
-        arrival.refusal = Refusal("second report", f"{counted.hex()} was counted before")
+        arrival.status = COUNTED
+        return True
     return False
 
 
@@ -110,6 +118,29 @@ def receipt(
     return Publication(messages.topic(federation.name, "receipt", device), raw, qos=0)
 
 
+def receipt_of_withdrawn(
+    federation: Federation, device: str, known: Known, task: bytes, number: bytes
+) -> Publication:
+    """What a device should know that was withdrawn: what it has sent was counted, and is no more.
+
+    That is said in the reasons: version 0.1 reads such a receipt as any other. One that has sent
+    nothing is told about what it would send, so that it spends nothing. Only who asks is told.
+    """
+    reason = withdrawn(device).text
+    verdicts = {
+        stage: Verdict(known[device, stage], COUNTED, reason)
+        for stage in messages.STAGES
+        if (device, stage) in known
+    }
+    nothing = {FINAL: Verdict(bytes(ID_BYTES), REFUSED, reason)}
+    return receipt(federation, device, {}, verdicts or nothing, task, number)
+
+
+def withdrawn(device: str) -> Refusal:
+    """Why nothing of a device is counted any more."""
+    return Refusal("withdrawn", f"{device!r} was taken out of this task")
+
+
 def quarantine(store: Store, arrivals: Sequence[Arrival], now: float) -> None:
     """Keep what is refused for whoever asks why; of a device that was withdrawn, not its bytes."""
     rows = [
@@ -132,7 +163,7 @@ def quarantine(store: Store, arrivals: Sequence[Arrival], now: float) -> None:
 
 
 def withdraw(store: Store, federation: Federation, device: str, now: float) -> int:
-    """Take a device out of a federation for good; how many reports that were.
+    """Take a device out of a federation; how many reports that were.
 
     The active set stays as it is.
     """
@@ -142,6 +173,16 @@ def withdraw(store: Store, federation: Federation, device: str, now: float) -> i
             totals = _added(store.totals(federation.key, row.stage), federation, row, -1)
             store.put_totals(federation.key, row.stage, totals)
     return len(rows)
+
+
+def readmit(store: Store, federation: Federation, device: str) -> int | None:
+    """Let a device in again that was withdrawn; how many deleted reports of it may come again.
+
+    None if it was not withdrawn.
+    """
+    with store.transaction():
+        deleted = store.readmit(federation.key, device)
+    return None if deleted is None else len(deleted)
 
 
 def recount(store: Store, federation: Federation, stage: str) -> TotalsRow:

@@ -65,7 +65,7 @@ def full(url: str, count: int, version: str, task_file: str, store: str) -> dict
     """The aggregator's daemon, from the first report that it takes
     until the last one is counted and answered."""
     task = load_task(task_file)
-    aggregator = _Timed(open_store(f"sqlite:{store}"), [task], debounce=3600.0)
+    aggregator = TimedAggregator(open_store(f"sqlite:{store}"), [task], debounce=3600.0)
     ended: list[float] = []
 
     def reached(point: str) -> None:
@@ -85,7 +85,7 @@ def full(url: str, count: int, version: str, task_file: str, store: str) -> dict
     }
 
 
-class _Timed(Aggregator):
+class TimedAggregator(Aggregator):
     """Notes when the first report comes."""
 
     started = 0.0

@@ -6,6 +6,9 @@ onehot` on floats, without checks, clipping or exactness. scikit-learn's Increme
 same rows in the same batches, once as it comes (as many components as a batch can give) and once
 keeping only ten, which makes its work much smaller. Under a public map the bare update is that of
 `X @ P`. All take turns on one thread, and the best of several rounds counts.
+
+Watching is what a device counts of its records beside learning (`edge_agent.watch.counts`), over
+one report of a thousand of them, that come one by one as in a device, or in batches.
 """
 
 from __future__ import annotations
@@ -17,6 +20,9 @@ import numpy as np
 from sklearn.decomposition import IncrementalPCA
 from threadpoolctl import threadpool_limits
 
+from edge_agent.watch.counts import Counts
+from edge_agent.watch.faults import FEW_SHARE
+from edge_agent.watch.threshold import Threshold
 from fsir.contract import task_from_table
 from fsir.privacy.moments import Moments
 from fsir.privacy.plan import first_stage
@@ -25,12 +31,17 @@ from fsir.task.task import Task
 
 BATCH = 64
 SLICES = 8
+REPORT = 1000  # records
 BATCHES = {10: 400, 100: 200, 561: 32, 2000: 8}
 COORDINATES = 150  # of the map of 561 features
 _MAPPED = f"p = 561 mapped to {COORDINATES}"
 CHECKED_SLICES = 6  # as many as the activities of HAR
 _CHECKED = f"{_MAPPED}, {CHECKED_SLICES} slices, checked"
-BARS = {"learning / bare products, p = 561": ">= 0.5", "learning / IncrementalPCA, p = 561": ">= 5"}
+BARS = {
+    "learning / bare products, p = 561": ">= 0.5",
+    "learning / IncrementalPCA, p = 561": ">= 5",
+    "watched learning / learning, one by one, p = 561": "< 1.1",
+}
 
 
 def task_of(p: int, q: int | None = None, slices: int = SLICES, check: float | None = None) -> Task:
@@ -154,8 +165,51 @@ def measure_map(
     }
 
 
+def measure_watch(p: int, q: int | None = None) -> dict[str, float]:
+    """How much longer learning takes with watching, over one report."""
+    task = task_of(p, q)
+    stage = first_stage(task)
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(REPORT, p))
+    labels = np.array(task.response.classes)[rng.integers(SLICES, size=REPORT)]
+    records = [dict(zip(task.features.names, row, strict=True)) for row in X.tolist()]
+    # What is set up once for a report is not part of the rate.
+    counts: list[Counts] = []
+    enough = Threshold(task).enough(REPORT, FEW_SHARE)
+    plain = Moments(task, stage)
+    watched = Moments(task, stage, lambda rows, slices: counts[0].add(rows, slices))
+
+    def one_by_one(moments: Moments) -> None:
+        counts[:] = [Counts(task, stage, enough)] if moments is watched else []
+        for record, label in zip(records, labels.tolist(), strict=True):
+            moments.learn_one(record, label)
+        moments.sums()
+
+    def batches(moments: Moments) -> None:
+        counts[:] = [Counts(task, stage, enough)] if moments is watched else []
+        for start in range(0, REPORT, BATCH):
+            block = slice(start, start + BATCH)
+            moments.learn_many(X[block], labels[block])
+        moments.sums()
+
+    with threadpool_limits(1):
+        t_one, t_one_watched, t_many, t_many_watched = seconds(
+            lambda: one_by_one(plain),
+            lambda: one_by_one(watched),
+            lambda: batches(plain),
+            lambda: batches(watched),
+            rounds=15,
+        )
+    name = f"p = {p}" if q is None else f"p = {p} mapped to {q}"
+    return {
+        f"watched learning / learning, one by one, {name}": t_one_watched / t_one,
+        f"watched learning / learning, in batches, {name}": t_many_watched / t_many,
+    }
+
+
 def run() -> dict[str, float]:
     """All sizes, and a public map without and with a check."""
     figures = {figure: value for p in BATCHES for figure, value in measure(p).items()}
+    figures |= measure_watch(10) | measure_watch(561) | measure_watch(561, COORDINATES)
     figures |= measure_map(_MAPPED)
     return figures | measure_map(_CHECKED, CHECKED_SLICES, check=10.0)

@@ -10,14 +10,15 @@
     for message in agent.outgoing(now): publish   # makes reports, repeats their bytes
     agent.next_due(now)                           # when to call `outgoing` again
     agent.checkpoint()                            # every few seconds, and before leaving
+    agent.held, agent.release()                   # why a report waits for its owner; let it go
     agent.serve(record)                           # a projected record, once a subspace is there
 
 `now` is any clock that never goes back, the same in all calls; `clock` tells the time of day
 (deadlines, ledger). `checkpoint` may raise `StorageError`. A simulation passes `simulated=True` to
 both state and agent, and may then pass its own `noise` and `rng`.
 
-Phases: waiting for the task -> learning -> (waiting for the active set -> learning) -> reported ->
-serving; or stopped.
+Phases: waiting for the task -> learning (-> held) -> (waiting for the active set -> learning ->)
+reported -> serving; or stopped.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from edge_agent.exchange.gate import QUIET_SECONDS
 from edge_agent.exchange.instance import ANOTHER_COPY
 from edge_agent.exchange.mailbox import Mailbox
 from edge_agent.exchange.outbox import Publish
-from edge_agent.exchange.receipts import settle
+from edge_agent.exchange.receipts import WITHDRAWN, settle
 from edge_agent.learning.membership import Membership
 from edge_agent.learning.participation import Participation
 from edge_agent.learning.phase import Phase
@@ -53,6 +54,7 @@ __all__ = ["Agent", "Feed", "Phase", "Publish"]
 
 log = logging.getLogger("fsir.agent")
 STORAGE_PAUSE_SECONDS = 10.0  # between attempts while the disk takes nothing
+RELEASE_SECONDS = 2.0  # between two looks whether the owner has released what is held
 
 
 class Agent(Membership):
@@ -70,6 +72,7 @@ class Agent(Membership):
         clock: Callable[[], float] = time.time,
         delays: Delays | None = None,
         rng: random.Random | None = None,
+        digest: bytes | None = None,
         quiet_seconds: float = QUIET_SECONDS,
     ) -> None:
         rng = rng or random.SystemRandom()
@@ -82,6 +85,7 @@ class Agent(Membership):
             simulated=simulated,
             clock=clock,
             rng=rng,
+            digest=digest,
         )
         self._dispatch = Dispatch(quiet_seconds, delays or Delays(), rng)
         self._mailbox = Mailbox(name, state.device)
@@ -98,7 +102,8 @@ class Agent(Membership):
         """Where the device stands."""
         if self._part is None:
             return Phase.WAITING
-        return Phase.of(self._part.made, self.active is not None, self.pending, self.reason)
+        has_active = self.active is not None
+        return Phase.of(self._part.made, has_active, self.pending, self.reason, self.held)
 
     @property
     def pending(self) -> int:
@@ -149,6 +154,8 @@ class Agent(Membership):
             self._pause_until = now + STORAGE_PAUSE_SECONDS
 
     def _report(self) -> None:
+        if self._part is not None and not self.reason:
+            self._part.notice()
         while self._part is not None and not self.reason and self._part.ready:
             if (row := self._part.report()) is not None:
                 self._dispatch.outbox.add(row, max(0.0, row.not_before - self._clock()))
@@ -165,6 +172,8 @@ class Agent(Membership):
         ready = part is not None and (len(self._mailbox) or (part.ready and not self.reason))
         if ready or (self._dispatch.unprepared and not self._silent):
             times.append(max(now, self._pause_until))
+        if self.held:
+            times.append(max(now + RELEASE_SECONDS, self._pause_until))
         if not self._silent and (due := self._dispatch.next_due(now)) is not None:
             times.append(due)
         deadline = None if self.task is None else self.task.report.deadline
@@ -251,3 +260,5 @@ class Agent(Membership):
         reason = settle(self.state, dispatch.outbox, receipt, part.task, dispatch.instance)
         if reason and not self.displaced:
             part.stop(reason)
+        elif not reason and receipt.task == part.task.digest and part.stopped == WITHDRAWN:
+            part.go_on()  # the operator has let this device in again

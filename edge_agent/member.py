@@ -1,12 +1,15 @@
 """A device's part in a federation, for a program that has its own loop.
 
-Call `learn` and `step`, and in the end `close`.
+Call `learn` and `step`, and in the end `close`. Records that come before the task is known wait for
+it, in memory alone: nobody has agreed to anything yet.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import time
+from collections import deque
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +23,9 @@ from edge_agent.records import Position, Record
 from edge_agent.state.state import State
 from fsir.net.broker import Broker
 
+log = logging.getLogger("fsir.agent")
 SAVE_SECONDS = 5.0
+MOST_WAITING = 2000  # records, as many as may wait for their label elsewhere
 
 
 def _feed(stream: str | None) -> Feed:
@@ -35,6 +40,10 @@ class Member:
     """One device in one task, over a connection of its own.
 
     Records must be raw: see `fsir.task.task.Features`.
+
+    What is offered before the task has come is learned when it comes, in its order, the newest
+    `MOST_WAITING` of it; if the task is refused, none of it is. What waits when the member is
+    closed was never learned: with a stream the next run may offer it again.
 
     stream: a name for records that the program numbers itself, the same number for the same record
     in every run. Without one nobody knows whether a run brings what an earlier one brought: what
@@ -66,6 +75,8 @@ class Member:
             on_down=self.agent.disconnected,
         )
         self._saved_at = time.monotonic()
+        self._waiting: deque[Record] = deque()
+        self._left_out = 0
 
     def learn(self, x: Mapping[str, Any], y: Any, number: int | None = None) -> None:
         """Offer one record. Each record of the device belongs here once, ever.
@@ -77,8 +88,54 @@ class Member:
                 "a member with a stream needs the number of each record, and one without takes none"
             )
         self._ordinal = self._ordinal + 1 if number is None else number
-        self.agent.learn(Record(Position(self._ordinal), x, y))
+        # A copy: the caller may use its mapping again for the next record.
+        record = Record(Position(self._ordinal), dict(x), y)
+        self._learn_waiting()
+        if self._unheard:
+            self._wait(record)
+        else:
+            self.agent.learn(record)
         self.step()
+
+    # --- before the task is known -----------------------------------------------------------------
+
+    @property
+    def waiting(self) -> int:
+        """Records that wait for the task."""
+        return len(self._waiting)
+
+    @property
+    def _unheard(self) -> bool:
+        return self.agent.task is None and not self.agent.reason
+
+    def _wait(self, record: Record) -> None:
+        self._waiting.append(record)
+        if self.waiting <= MOST_WAITING:
+            return
+        self._waiting.popleft()
+        self._left_out += 1
+        if self._left_out & (self._left_out - 1) == 0:  # at 1, 2, 4, 8, ...
+            log.warning(
+                "%s: the task has not come yet, and at most %d records wait for it: "
+                "%d older ones will not be learned",
+                *(self.agent.name, MOST_WAITING, self._left_out),
+            )
+
+    def _learn_waiting(self) -> None:
+        """Learn what has waited, in its order, once there is an answer: each record once."""
+        if self._unheard or not self._waiting:
+            return
+        if self.agent.reason:
+            self._drop_waiting(self.agent.reason)
+        while self._waiting:
+            self.agent.learn(self._waiting.popleft())
+
+    def _drop_waiting(self, why: str) -> None:
+        what = "%s: %d records that waited for the task are not learned: %s"
+        log.warning(what, self.agent.name, self.waiting, why)
+        self._waiting.clear()
+
+    # ----------------------------------------------------------------------------------------------
 
     def step(self) -> None:
         """Handle what has arrived, send what is due, save now and then; never waits."""
@@ -87,6 +144,7 @@ class Member:
             self._connection.close()  # and left to the other copy, which has the same name
         else:
             self._connection.step(now)
+        self._learn_waiting()
         for message in self.agent.outgoing(now):
             self._connection.publish(message.topic, message.payload, message.retain)
         if now - self._saved_at >= SAVE_SECONDS:
@@ -95,6 +153,8 @@ class Member:
 
     def close(self) -> None:
         """Save and leave."""
+        if self._waiting:
+            self._drop_waiting("it did not come before the program left")
         self.agent.checkpoint()
         self._connection.close()
         self._state.close()

@@ -43,10 +43,11 @@ The estimate sees the noisy sums alone, and says how far off it expects to be.
     >>> bool(fsir.projection_loss(subspace.basis, direction) < 0.05 > subspace.expected_error)
     True
 
-Back on a device: the coordinate of a record.
+Back on a device, or wherever the subspace is used: a transformer as scikit-learn has them.
+`fsir.load` reads one from a file or from an aggregator's store.
 
-    >>> projector = fsir.Projector(task, subspace)
-    >>> projector.project([[0.6, -0.8, 0.0, 0.0], [0.8, 0.6, 0.0, 0.0]]).round(1) + 0.0
+    >>> fitted = fsir.Subspace(task, subspace)
+    >>> fitted.transform([[0.6, -0.8, 0.0, 0.0], [0.8, 0.6, 0.0, 0.0]]).round(1) + 0.0
     array([[-1.],
            [ 0.]])
 """
@@ -63,6 +64,9 @@ if TYPE_CHECKING:
     from fsir.estimate.subspace import angles, projection_loss
     from fsir.estimate.subspace import estimate as estimate_subspace
     from fsir.estimate.totals import Totals
+    from fsir.fitted.federate import federate
+    from fsir.fitted.load import load
+    from fsir.fitted.subspace import Subspace
     from fsir.privacy.accounting import delta_of, epsilon_of, mu_of
     from fsir.privacy.claims import statement
     from fsir.privacy.describe import describe
@@ -71,7 +75,7 @@ if TYPE_CHECKING:
     from fsir.privacy.plan import final_stage, first_stage
     from fsir.privacy.release import Release, release
     from fsir.task.task import Task
-    from fsir.wire.messages import Subspace
+    from fsir.wire.messages import Subspace as SubspaceMessage
 
 __all__ = [
     "FsirError",
@@ -80,6 +84,7 @@ __all__ = [
     "Release",
     "SeededNoise",
     "Subspace",
+    "SubspaceMessage",
     "SystemNoise",
     "Task",
     "Totals",
@@ -89,8 +94,10 @@ __all__ = [
     "describe",
     "epsilon_of",
     "estimate_subspace",
+    "federate",
     "final_stage",
     "first_stage",
+    "load",
     "load_task",
     "mu_of",
     "projection_loss",
@@ -106,6 +113,9 @@ _ROOMS = {
     "fsir.estimate.projection": ("Projector",),
     "fsir.estimate.subspace": ("angles", "estimate_subspace", "projection_loss"),
     "fsir.estimate.totals": ("Totals",),
+    "fsir.fitted.federate": ("federate",),
+    "fsir.fitted.load": ("load",),
+    "fsir.fitted.subspace": ("Subspace",),
     "fsir.privacy.accounting": ("delta_of", "epsilon_of", "mu_of"),
     "fsir.privacy.claims": ("statement",),
     "fsir.privacy.describe": ("describe",),
@@ -114,11 +124,12 @@ _ROOMS = {
     "fsir.privacy.plan": ("final_stage", "first_stage"),
     "fsir.privacy.release": ("Release", "release"),
     "fsir.task.task": ("Task",),
-    "fsir.wire.messages": ("Subspace",),
+    "fsir.wire.messages": ("SubspaceMessage",),
 }
 _HOMES = {name: room for room, names in _ROOMS.items() for name in names}
-# `fsir.estimate` is a package: the function of that name has to go by another one here.
-_RENAMED = {"estimate_subspace": "estimate"}
+# `fsir.estimate` is a package, and people mean the estimator by `Subspace`: these two have to go by
+# another name here.
+_RENAMED = {"estimate_subspace": "estimate", "SubspaceMessage": "Subspace"}
 
 if not TYPE_CHECKING:  # a type checker reads the imports above, and would take this for anything
 

@@ -58,6 +58,9 @@ def load_task(path: str | Path) -> Task:
     except FileNotFoundError:
         remedy = "does not exist; give the path of a TOML file"
         raise TaskError("task file", str(path), remedy) from None
+    except OSError as error:
+        remedy = f"{error.strerror}; give the path of a TOML file that can be read"
+        raise TaskError("task file", str(path), remedy) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TaskError("task file", str(path), f"is not valid TOML: {error}") from None
     return task_from_table(table)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import reprlib
+from collections.abc import Iterable
 from typing import Any
 
 _QUOTE = reprlib.Repr()
@@ -14,6 +16,27 @@ _QUOTE.maxother = 80
 def shown(value: Any) -> str:
     """A value as an error quotes it: bounded in length and depth, however hostile it is."""
     return _QUOTE.repr(value[:80] if isinstance(value, bytes) else value)
+
+
+def meant(name: str, known: Iterable[str]) -> str | None:
+    """The known name that somebody probably meant who has written another one; None: none is near.
+
+    >>> meant("Activty", ["time", "activity"]), meant("mood", ["time", "activity"])
+    ('activity', None)
+    """
+    by_spelling = {one.strip().casefold(): one for one in known}
+    close = difflib.get_close_matches(name.strip().casefold(), by_spelling, 1)
+    return by_spelling[close[0]] if close else None
+
+
+def some(names: Iterable[str]) -> str:
+    """The first few of many names.
+
+    >>> some("abcdefghij")
+    'a, b, c, d, e, f, g, h, ...'
+    """
+    listed = list(names)
+    return ", ".join(listed[:8]) + (", ..." if len(listed) > 8 else "")
 
 
 class FsirError(Exception):
@@ -38,6 +61,10 @@ class TaskError(FsirError):
         self.field = field
         self.value = value
         self.remedy = remedy
+
+
+class TableError(FsirError):
+    """A table that cannot be read as it is: the file, the place in it, and the remedy."""
 
 
 class MessageError(FsirError):

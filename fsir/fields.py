@@ -6,14 +6,13 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from fsir.errors import FsirError, TaskError
+from fsir.errors import FsirError, TaskError, meant
 
 _REQUIRED: Any = object()
 _LONGEST_TEXT = 200  # characters
@@ -121,6 +120,12 @@ class Table(Fields):
         super().__init__(values)
         self._path = path
         self._asked: set[str] = set()
+        self._sections: list[Table] = []
+
+    def has(self, key: str) -> bool:
+        """Whether the field is there, and was not read yet."""
+        self._asked.add(key)
+        return super().has(key)
 
     def get(self, key: str, default: Any = _REQUIRED) -> Any:
         """The raw value of a field."""
@@ -142,9 +147,11 @@ class Table(Fields):
     def unknown(self, left: Mapping[str, Any]) -> TaskError:
         """The error for the first of these fields, with the name that was probably meant."""
         key = next(iter(left))
-        close = difflib.get_close_matches(str(key), self._asked, 1)
+        places = {name: part._place(name) for part in self._sections for name in part._asked}
+        places |= {name: name for name in self._asked}
+        close = meant(str(key), places)
         known = f"known fields: {', '.join(sorted(self._asked))}"
-        hint = f"did you mean {close[0]!r}?" if close else known
+        hint = known if close is None else f"did you mean {places[close]!r}?"
         return self.error(str(key), left[key], f"unknown field; {hint}")
 
     def _place(self, key: str) -> str:
@@ -152,7 +159,9 @@ class Table(Fields):
 
     def section(self, key: str) -> Table:
         """A table inside of this one."""
-        return Table(self.get(key, {}), self._place(key))
+        part = Table(self.get(key, {}), self._place(key))
+        self._sections.append(part)
+        return part
 
     def optional_whole(self, key: str, *, low: int, high: int) -> int | None:
         """A whole number between `low` and `high`, or None where the field is not there."""

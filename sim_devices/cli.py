@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from fsir.errors import FsirError
-from fsir.net.program import INTERRUPTED, MISTAKE
+from fsir.net.installed import VersionAction
+from fsir.net.program import guarded
 from sim_devices.commands.registry import COMMANDS, add_commands
 
 _ABOUT = (
@@ -19,6 +19,7 @@ examples:
 invented people, everything embedded, a picture at the end
   fsir-sim har --data ../shared/data/uci_har --epsilon 1 --json
   fsir-sim har --compare                               none, gaussian, iid and vgm side by side
+  fsir-sim csv steps.csv --response activity --by person --fast
   fsir-sim model --model III --devices 50 --epsilon 1
   fsir-sim fleet --devices 5000 --dropout 0.1 --crash 0.05
   fsir-sim audit --mechanism vgm --pair C --epsilon 1 --json
@@ -27,15 +28,13 @@ invented people, everything embedded, a picture at the end
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command; the status that the shell gets."""
-    options = _parse(sys.argv[1:] if arguments is None else arguments)
-    try:
-        return int(options.run(options))
-    except FsirError as error:
-        print(f"fsir-sim: {error}", file=sys.stderr)
-        return MISTAKE
-    except KeyboardInterrupt:
-        print("fsir-sim: stopped", file=sys.stderr)
-        return INTERRUPTED
+    given = sys.argv[1:] if arguments is None else arguments
+    return guarded("fsir-sim", lambda: _run(given), "sim")
+
+
+def _run(arguments: list[str]) -> int:
+    options = _parse(arguments)
+    return int(options.run(options))
 
 
 def _parse(arguments: list[str]) -> argparse.Namespace:
@@ -45,6 +44,7 @@ def _parse(arguments: list[str]) -> argparse.Namespace:
         epilog=_EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    parser.add_argument("--version", action=VersionAction)
     parsers = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     add_commands(parsers, COMMANDS, arguments)
     return parser.parse_args(arguments)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,7 +11,10 @@ import pytest
 from hypothesis import settings
 
 from sim_devices.network.broker import LocalBroker
+from tests.browser import chromium, tab
 from tests.needs import IN_CI, need, not_tested
+
+__all__ = ["chromium", "tab"]  # fixtures
 
 REAL_DATA = (
     "uci_har/har_full561.npz",
@@ -24,6 +28,15 @@ REAL_DATA = (
 settings.register_profile("ci", derandomize=True)
 if IN_CI:
     settings.load_profile("ci")
+
+
+@pytest.fixture(autouse=True)
+def _quiet_again() -> Iterator[None]:
+    """A program that a test runs in this process sets the level of all logs: for itself alone."""
+    root = logging.getLogger()
+    before = root.level
+    yield
+    root.setLevel(before)
 
 
 @pytest.fixture(scope="session")

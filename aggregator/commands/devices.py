@@ -7,8 +7,9 @@ import json
 from typing import Any
 
 from aggregator.commands.stored import add_json, add_store, opened
-from aggregator.commands.tables import print_table, time_text
 from aggregator.federation import Federation
+from aggregator.overview.tables import print_table
+from aggregator.overview.words import time_text
 from aggregator.store.base import Store
 
 

@@ -7,11 +7,10 @@ import json
 from typing import Any
 
 from aggregator.commands.stored import add_json, add_store, opened
-from aggregator.commands.tables import print_table, time_text
+from aggregator.overview.tables import print_table
+from aggregator.overview.words import time_text
 from aggregator.reasons import REASONS
 from aggregator.store.base import RefusedRow, Store
-
-_ALL_ROWS = 10**6  # more than any quarantine holds
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """The newest refusals, and how many there were for each reason."""
     with opened(args) as (store, _):
-        rows = _newest(store, args.task, max(0, args.limit))
+        rows = store.refused(max(0, args.limit), args.task)
         counts = _counts(store, args.task)
     if args.json:
         print(json.dumps({"counts": counts, "newest": [_entry(row) for row in rows]}))
@@ -36,12 +35,6 @@ def run(args: argparse.Namespace) -> int:
     for reason, count in sorted(counts.items()):
         print(f"  {count} x {reason}: {REASONS.get(reason, '')}")
     return 0
-
-
-def _newest(store: Store, task: str | None, limit: int) -> list[RefusedRow]:
-    if task is None:
-        return store.refused(limit)
-    return [row for row in store.refused(_ALL_ROWS) if row.task == task][:limit]
 
 
 def _counts(store: Store, asked: str | None) -> dict[str, int]:

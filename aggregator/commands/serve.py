@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import argparse
 import gc
+import logging
+import re
 import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from aggregator.core import Aggregator
 from aggregator.daemon import Daemon
 from aggregator.monitoring import logs
+from aggregator.monitoring.access import Access
 from aggregator.monitoring.http import HttpServer, pages
+from aggregator.mqtt.client_id import client_id
+from aggregator.overview.progress import EXPECT
+from aggregator.page.routes import LivePage
 from aggregator.store.sqlite import open_store
 from fsir.contract import load_task
 from fsir.errors import FsirError
+from fsir.net.installed import require
 from fsir.net.login import add_login, broker_of
 from fsir.net.systemd import ready
+from fsir.net.web.token import token_of
+
+log = logging.getLogger("fsir.aggregator")
+TOKEN_FILE = "--http-token-file"
+USER_HEADER = "--http-user-header"
+_HEADER_NAME = re.compile(r"[A-Za-z0-9-]+\Z")
 
 PAGE = {
     "description": """\
@@ -40,6 +55,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """What to serve, the login, and the manner."""
     _add_what(parser.add_argument_group("what to serve"))
     add_login(parser, "the aggregator's")
+    _add_pages(parser.add_argument_group("pages"))
     manner = parser.add_argument_group("manner")
     _add_manner(manner)
     _add_logging(manner)
@@ -64,9 +80,31 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def _add_pages(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--http",
+        metavar="HOST:PORT",
+        help="serve a live page there, beside /metrics (Prometheus) and /healthz",
+    )
+    group.add_argument(
+        TOKEN_FILE,
+        metavar="FILE",
+        help="show it only to who has the token in this file, which is made if it is missing: a "
+        "browser opens /?token=TOKEN once, programs send Authorization: Bearer TOKEN",
+    )
+    group.add_argument(
+        USER_HEADER,
+        metavar="NAME",
+        help="show it to whom a reverse proxy on this machine names in this header",
+    )
+
+
 def _add_manner(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        "--http", metavar="HOST:PORT", help="serve /metrics (Prometheus) and /healthz there"
+        "--expect",
+        type=int,
+        metavar="N",
+        help="so many devices will report, for `status` and metrics; a roster says it better",
     )
     group.add_argument(
         "--debounce",
@@ -83,9 +121,8 @@ def _add_manner(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--worker",
-        default="fsir-aggregator",
         metavar="NAME",
-        help="MQTT client id; another one for each worker (default %(default)s)",
+        help="MQTT client id; another one for each worker (default: one that the store keeps)",
     )
     group.add_argument(
         "--share", metavar="GROUP", help="take part in a shared subscription with other workers"
@@ -101,34 +138,62 @@ def _add_logging(group: argparse._ArgumentGroup) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run until SIGINT or SIGTERM."""
+    require("scipy")  # it is imported when a task screens, which may be in a week
     logs.set_up(args.log, args.log_level)
     tasks = [load_task(path) for path in args.task]
     broker = broker_of(args)
     if args.debounce < 0:
         raise FsirError(f"--debounce {args.debounce}: must be at least 0 seconds")
+    if args.expect is not None and args.expect < 1:
+        raise FsirError(f"--expect {args.expect}: must be at least 1 device")
     store = open_store(args.store)
     try:
+        with store.transaction():
+            store.put_setting(EXPECT, None if args.expect is None else str(args.expect))
+        worker = args.worker or client_id(store)
         aggregator = Aggregator(store, tasks, debounce=args.debounce)
         version = None if args.mqtt == "auto" else args.mqtt
-        daemon = Daemon(
-            aggregator, broker, client_id=args.worker, share=args.share, version=version
-        )
-        _run(daemon, args.http)
+        daemon = Daemon(aggregator, broker, client_id=worker, share=args.share, version=version)
+        _run(daemon, args)
     finally:
         store.close()
     return 0
 
 
-def _run(daemon: Daemon, address: str | None) -> None:
+def _run(daemon: Daemon, args: argparse.Namespace) -> None:
     """The daemon, beside it its pages, until a signal stops it."""
-    shown = pages(daemon.metrics.text, daemon.health)
-    server = HttpServer(address, shown) if address else None
-    gc.freeze()  # what was imported stays: the collector need not look at it with every batch
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda *_: daemon.stop())
-    ready()
-    try:
+    with _shown(daemon, args):
+        gc.freeze()  # what was imported stays: the collector need not look at it with every batch
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, lambda *_: daemon.stop())
+        ready()
         daemon.run()
+
+
+@contextmanager
+def _shown(daemon: Daemon, args: argparse.Namespace) -> Iterator[None]:
+    """The pages, if they are asked for."""
+    if args.http is None:
+        if args.http_token_file is not None or args.http_user_header is not None:
+            raise FsirError(f"{TOKEN_FILE} and {USER_HEADER} are about the pages: give --http too")
+        yield
+        return
+    live = LivePage(daemon.overview, daemon.names)
+    shown = live.pages() | pages(daemon.metrics.shown, daemon.health)
+    server = HttpServer(args.http, shown, live.streams(), access=_access(args))
+    log.info("a live page is at http://%s/", args.http)
+    try:
+        yield
     finally:
-        if server is not None:
-            server.close()
+        live.close()
+        server.close()
+
+
+def _access(args: argparse.Namespace) -> Callable[[bool], Access]:
+    """The rules for who may look, once it is known whether only this machine can."""
+    header = args.http_user_header
+    if header is not None and not _HEADER_NAME.match(header):
+        raise FsirError(f"{USER_HEADER} {header!r}: give a name such as X-Remote-User")
+    file = args.http_token_file
+    token = None if file is None else token_of(file, TOKEN_FILE)
+    return lambda local: Access(token=token, user_header=header, local=local)

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
+import sys
+import time
 from typing import Any
 
-from aggregator import merging
 from aggregator.commands.stored import add_json, add_store, opened
-from aggregator.commands.tables import time_text
-from aggregator.federation import Federation
-from aggregator.store.base import Store
-from fsir.estimate.subspace import random_loss
-from fsir.wire.decode import decode
-from fsir.wire.messages import Active, Subspace
+from aggregator.overview.overview import overview
+from aggregator.overview.text import lines
+from aggregator.overview.words import time_text
+from fsir.errors import FsirError
 
-_RECOUNTED = {
-    None: "",
-    True: "; the stored reports add up to it",
-    False: "; NOT what the stored reports add up to",
-}
+WATCH_SECONDS = 2.0  # between two looks
+LEAST_SECONDS = 0.2
+# What terminals of all kinds understand (ECMA-48).
+_HOME = "\x1b[H"
+_CLEAR_LINE = "\x1b[K"  # from here to its end
+_CLEAR_BELOW = "\x1b[J"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -27,103 +28,62 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recount", action="store_true", help="also add all stored reports up again and compare"
     )
+    parser.add_argument(
+        "--watch",
+        nargs="?",
+        type=float,
+        const=WATCH_SECONDS,
+        metavar="SECONDS",
+        help=f"again and again, until Ctrl-C (every {WATCH_SECONDS:g} s)",
+    )
     add_store(parser)
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """How far each task is."""
-    with opened(args) as (store, federations):
-        entries = [_status(store, federation, args.recount) for federation in federations]
-    if args.json:
-        print(json.dumps({"tasks": entries}))
+    if args.watch is None:
+        print(_shown(args))
         return 0
-    for entry in entries:
-        _print_status(entry)
-    if not entries:
-        print("no task has been served from this store yet")
+    if not LEAST_SECONDS <= args.watch < float("inf"):
+        raise FsirError(f"--watch {args.watch}: must be at least {LEAST_SECONDS} seconds")
+    with contextlib.suppress(KeyboardInterrupt):
+        _watch(args)
     return 0
 
 
-def _status(store: Store, federation: Federation, recount: bool) -> dict[str, Any]:
-    return {
-        "task": federation.name,
-        "epoch": federation.task.epoch,
-        "digest": federation.digest.hex(),
-        "stages": _stages(store, federation, recount),
-        "active": _active(federation),
-        "subspace": _subspace(store, federation),
-        "refused": {
-            reason: count
-            for (name, reason), count in store.refused_counts().items()
-            if name == federation.name
-        },
-        "withdrawn": len(store.withdrawn(federation.key)),
-    }
+def _watch(args: argparse.Namespace) -> None:
+    """On a terminal always in the same place; elsewhere one block after the other."""
+    redraws = sys.stdout.isatty() and not args.json
+    while True:
+        text = _shown(args)
+        if redraws:
+            about = f"{time_text(time.time())}, every {args.watch:g} s; Ctrl-C ends"
+            text = _redrawn(f"{about}\n{text}")
+        elif not args.json:
+            text += "\n"
+        print(text, flush=True)
+        time.sleep(args.watch)
 
 
-def _stages(store: Store, federation: Federation, recount: bool) -> dict[str, dict[str, Any]]:
-    stages: dict[str, dict[str, Any]] = {}
-    for stage in federation.layouts:
-        row = store.totals(federation.key, stage)
-        stages[stage] = {"devices": row.devices, "records": row.records}
-        if recount:
-            stages[stage]["recount"] = merging.agrees(store, federation, stage)
-    return stages
+def _redrawn(text: str) -> str:
+    """Text over what was there: without clearing the screen first, which would flicker."""
+    lines = (line + _CLEAR_LINE for line in text.split("\n"))
+    return _HOME + "\n".join(lines) + _CLEAR_BELOW
 
 
-def _active(federation: Federation) -> list[str] | None:
-    if federation.active is None:
-        return None
-    return list(decode(federation.active, Active).features)
+def _shown(args: argparse.Namespace) -> str:
+    entries = _entries(args)
+    return json.dumps({"tasks": entries}) if args.json else _text(entries)
 
 
-def _subspace(store: Store, federation: Federation) -> dict[str, Any] | None:
-    row = store.published(federation.key, "subspace")
-    if row is None or not row.body:
-        return None
-    subspace = decode(row.body, Subspace)
-    return {
-        "version": subspace.version,
-        "published": time_text(row.at),
-        "dimension": subspace.dimension,
-        "singular_values": subspace.singular_values.tolist(),
-        "noise_level": subspace.noise_level,
-        "expected_error": subspace.expected_error,
-        "random_error": random_loss(len(subspace.features), subspace.dimension),
-        "expected_accuracy": subspace.expected_accuracy,
-        "devices": subspace.devices,
-        "records": subspace.records,
-        "notes": list(subspace.notes),
-    }
+def _entries(args: argparse.Namespace) -> list[dict[str, Any]]:
+    now = time.time()
+    with opened(args) as (store, federations):
+        return [overview(store, each, now, recount=args.recount) for each in federations]
 
 
-def _print_status(entry: dict[str, Any]) -> None:
-    print(f"task {entry['task']}, epoch {entry['epoch']}, digest {entry['digest'][:16]}")
-    for stage, count in entry["stages"].items():
-        recounted = _RECOUNTED[count.get("recount")]
-        print(f"  {stage}: {count['devices']} devices, {count['records']} records{recounted}")
-    if entry["active"] is not None:
-        shown = ", ".join(entry["active"][:5]) + (", ..." if len(entry["active"]) > 5 else "")
-        print(f"  active set: {len(entry['active'])} features ({shown})")
-    _print_subspace(entry["subspace"])
-    reasons = sorted(entry["refused"].items())
-    refused = ", ".join(f"{reason} {count}" for reason, count in reasons) or "none"
-    print(f"  refused: {refused}; withdrawn: {entry['withdrawn']}")
-
-
-def _print_subspace(entry: dict[str, Any] | None) -> None:
-    if entry is None:
-        print("  subspace: none yet")
-        return
-    version = f"version {entry['version']} of {entry['published']}"
-    print(f"  subspace: {version}, {entry['devices']} devices")
-    values = ", ".join(f"{value:.3g}" for value in entry["singular_values"][:6])
-    noise = f"(noise {entry['noise_level']:.3g})"
-    print(f"    dimension {entry['dimension']}; singular values {values} {noise}")
-    scale = f"(0: exact, {entry['random_error']:.3g}: nothing learned)"
-    print(f"    expected error {entry['expected_error']:.3g} {scale}")
-    if entry["expected_accuracy"] is not None:
-        print(f"    expected accuracy {entry['expected_accuracy']:.1%} for those who take no part")
-    for note in entry["notes"]:
-        print(f"    note: {note}")
+def _text(entries: list[dict[str, Any]]) -> str:
+    if not entries:
+        return "no task has been served from this store yet"
+    return "\n".join(line for entry in entries for line in lines(entry))

@@ -6,10 +6,9 @@ import argparse
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
-from aggregator.federation import Federation
-from aggregator.store.base import Store, StoreError, TaskRow
+from aggregator.federation import Federation, stored
+from aggregator.store.base import Store, StoreError
 from aggregator.store.sqlite import SqliteStore, open_store
-from fsir.contract import decode_task
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
@@ -26,27 +25,34 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 @contextmanager
-def opened(args: argparse.Namespace) -> Iterator[tuple[SqliteStore, list[Federation]]]:
-    """The store, and its tasks (or the one that was asked for), the newest edition last."""
-    with closing(open_store(args.store, create=False)) as store:
+def opened(
+    args: argparse.Namespace, *, update: bool = False
+) -> Iterator[tuple[SqliteStore, list[Federation]]]:
+    """The store, and its tasks (or the one that was asked for), the newest edition last.
+
+    What an earlier version has left is brought up to date only if something is to be written that
+    it has no place for.
+    """
+    with closing(open_store(args.store, create=False, update=update)) as store:
         rows = [row for row in store.tasks() if args.task in (None, row.name)]
         if args.task is not None and not rows:
             raise StoreError(
                 f"--task {args.task!r}: the store {args.store} does not hold it; "
                 f"it holds: {names_in(store)}"
             )
-        yield store, [_federation(store, row) for row in rows]
+        yield store, [stored(store, row) for row in rows]
+
+
+def only(federations: list[Federation]) -> Federation:
+    """The newest edition of the one task that is meant."""
+    names = list(dict.fromkeys(federation.name for federation in federations))
+    if len(names) != 1:
+        raise StoreError(
+            f"say which task is meant (--task); the store holds: {', '.join(names) or 'none'}"
+        )
+    return federations[-1]
 
 
 def names_in(store: Store) -> str:
     """The tasks of a store, for people."""
     return ", ".join(row.name for row in store.tasks()) or "none"
-
-
-def _federation(store: Store, row: TaskRow) -> Federation:
-    federation = Federation(decode_task(row.body))
-    federation.key = row.key
-    active = store.published(row.key, "active")
-    if active is not None:
-        federation.pin(active.body)
-    return federation

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
+from pathlib import Path
 from typing import Any
 
-from aggregator.tasks.checked import checked, rarest
+from aggregator.tasks.checked import checked, shares_in
 from aggregator.tasks.mapped import directions
+from aggregator.tasks.reporting import refuse_past
 from fsir.contract import load_task
 from fsir.errors import FsirError
 from fsir.privacy.describe import describe
+from fsir.tables.csv_table import CsvTable
 from fsir.task.public_map import Public
 from fsir.task.task import Task
 
@@ -28,6 +32,8 @@ faint, 0.5 is plain to see).
 """
 }
 
+_MOST_SLICES = 12  # listed
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The file, and what to expect of devices and response."""
@@ -42,6 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SHARE",
         help="of variance, for tasks without [public] (default: %(default)s)",
     )
+    parser.add_argument(
+        "--sample",
+        metavar="CSV",
+        help="public data that tell how rare each slice is, for tasks without [public]",
+    )
     parser.add_argument("--json", action="store_true", help="one JSON object, for programs")
 
 
@@ -51,11 +62,13 @@ def run(args: argparse.Namespace) -> int:
         raise FsirError(f"--signal {args.signal}: a share of variance, between 0 and 1")
     devices = _devices(args.devices)
     task = load_task(args.file)
-    answer = checked(task, devices, args.signal)
+    refuse_past("report.deadline", task.report.deadline, time.time())
+    shares = shares_in(task, CsvTable.read(Path(args.sample))) if args.sample else None
+    answer = checked(task, devices, args.signal, shares)
     if args.json:
         print(json.dumps(answer))
     else:
-        _explain(task, answer)
+        _explain(task, answer, known=task.public is not None or shares is not None)
     return 0
 
 
@@ -69,11 +82,11 @@ def _devices(text: str) -> list[int]:
     return devices
 
 
-def _explain(task: Task, answer: dict[str, Any]) -> None:
+def _explain(task: Task, answer: dict[str, Any], *, known: bool) -> None:
     print(describe(task))
     print("\nThe noise of one report:")
     for stage in answer["stages"]:
-        _explain_stage(task, stage, answer["records"])
+        _explain_stage(stage, answer, known=known)
     if task.public is None:
         _explain_error(task, answer)
     else:
@@ -89,21 +102,36 @@ def _explain(task: Task, answer: dict[str, Any]) -> None:
         print("\nThe task is valid, but its protection is NOT PROVEN.")
 
 
-def _explain_stage(task: Task, stage: dict[str, Any], records: int) -> None:
-    label, share = rarest(task)
-    about = f"a slice with 1/{task.slicing.count} of"
-    if label is not None:
-        about = f"the rarest slice, {label!r}, {share:.1%} of"
+def _explain_stage(stage: dict[str, Any], answer: dict[str, Any], *, known: bool) -> None:
+    """The noise, for the rarest slice if it is known which one that is."""
+    noise = stage["noise_by_slice"]
+    about = f"a slice with 1/{len(noise)} of"
+    if known:
+        label = max(noise, key=noise.__getitem__)
+        about = f"the rarest slice, {label!r}, {answer['rarest_share']:.1%} of"
+    records = f"the {answer['records']} records"
+    if not answer["expected_error"]:
+        records = f"{answer['most_records']} records, the most of a report"
     print(
         f"  {stage['stage']}: clip {stage['norm']:.4g}, sd {stage['noise_of_a_sum']:.4g} on a sum, "
-        f"{stage['noise_of_a_mean']:.3g} on the mean of {about} the {records} records"
+        f"{stage['noise_of_a_mean']:.3g} on the mean of {about} {records}"
     )
+    if known:
+        _explain_slices(noise)
     needed = ", ".join(
         f"{n} records for {noise}" for noise, n in stage["records_for_noise"].items()
     )
     print(f"    it would take {needed or 'no records: there is no noise'}")
     cost = "infinite, nothing is proven" if stage["mu"] is None else f"{stage['mu']:.4g}"
     print(f"    about {stage['bytes']} bytes on the air, mu = {cost}")
+
+
+def _explain_slices(noise: dict[str, float]) -> None:
+    """The noise of each slice mean, of many slices the noisiest."""
+    falling = sorted(noise.items(), key=lambda entry: -entry[1])
+    listed = ", ".join(f"{label} {sd:.3g}" for label, sd in falling[:_MOST_SLICES])
+    more = f", and {len(falling) - _MOST_SLICES} less" if len(falling) > _MOST_SLICES else ""
+    print(f"    on the mean of each slice: {listed}{more}")
 
 
 def _explain_error(task: Task, answer: dict[str, Any]) -> None:

@@ -5,17 +5,22 @@ from __future__ import annotations
 import argparse
 import json
 import time
+from collections import Counter
 
 from aggregator import merging
 from aggregator.commands.stored import add_json, add_store, opened
+from aggregator.enrolment.nearest import meant
+from aggregator.federation import Federation
+from aggregator.store.base import Store, StoreError
 
 PAGE = {
     "description": """\
 Take a device out again: its reports are subtracted exactly and their bytes deleted, and no new \
 report of it is
-accepted. A running daemon publishes the subspace without it within seconds. The active set stays: \
-it is pinned on all
-devices. This cannot be undone.
+accepted. A running daemon publishes the subspace without it within seconds, and tells the device, \
+which stops. The active
+set stays: it is pinned on all devices. `readmit` undoes a slip; it does not bring deleted bytes \
+back.
 """
 }
 
@@ -23,6 +28,11 @@ devices. This cannot be undone.
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The device, and which store."""
     parser.add_argument("device", metavar="DEVICE")
+    parser.add_argument(
+        "--future",
+        action="store_true",
+        help="although nothing is known of such a device: refuse it if it ever comes",
+    )
     add_store(parser)
     add_json(parser)
 
@@ -31,16 +41,28 @@ def run(args: argparse.Namespace) -> int:
     """Take a device out again."""
     device = args.device
     with opened(args) as (store, federations):
-        taken = {
-            federation.name: merging.withdraw(store, federation, device, time.time())
-            for federation in federations
-        }
+        if not args.future:
+            _require_known(store, federations, device)
+        taken = Counter({federation.name: 0 for federation in federations})
+        for federation in federations:  # of one name there may be several editions
+            taken[federation.name] += merging.withdraw(store, federation, device, time.time())
         scrubbed = store.scrub()
     if args.json:
         print(json.dumps({"device": device, "withdrawn_reports": taken, "scrubbed": scrubbed}))
     else:
         _print(device, taken, scrubbed)
     return 0
+
+
+def _require_known(store: Store, federations: list[Federation], device: str) -> None:
+    """A name that nobody has heard of is most likely a slip."""
+    known = {name for each in federations for name in store.known_devices(each.key, each.name)}
+    if device not in known:
+        raise StoreError(
+            f"{device!r}: no such device has reported, asked or is on a roster"
+            f"{meant(device, sorted(known))}; "
+            "add --future to refuse it in case that it comes later"
+        )
 
 
 def _print(device: str, taken: dict[str, int], scrubbed: bool) -> None:

@@ -1,36 +1,58 @@
-"""`/metrics` and `/healthz`, from a thread of the standard library's server.
+"""`/metrics`, `/healthz` and the live page, from threads of the standard library's server.
 
-One scrape a minute needs no more.
+It carries this simply: one scrape a minute, and about ten browsers that each wait on one stream. So
+nothing more need be installed. What it does not do, others are better at: encryption and accounts
+are a reverse proxy's. Threads are bounded, and who reads too slowly is let go.
 """
 
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
+from aggregator.monitoring.access import Access
+from aggregator.monitoring.requests import OPEN, Answer, Page, Request, Stream, handler_of
 from fsir.errors import FsirError
+from fsir.net.web.bounded import BoundedServer
+from fsir.net.web.hosts import is_loopback
 
-IDLE_SECONDS = 10  # a client that sends nothing for so long is left alone
+__all__ = ["Answer", "HttpServer", "Page", "Request", "Stream", "pages"]
 
-Page = Callable[[], tuple[int, str, bytes]]  # status, content type, body
+log = logging.getLogger("fsir.http")
+MOST_CLIENTS = 64
 
 
 class HttpServer:
     """Shows pages until it is closed; with port 0 it finds a free one."""
 
-    def __init__(self, address: str, pages: dict[str, Page]) -> None:
+    def __init__(
+        self,
+        address: str,
+        pages: dict[str, Page],
+        streams: dict[str, Stream] | None = None,
+        access: Callable[[bool], Access] = lambda local: OPEN,
+    ) -> None:
         host, _, port = address.rpartition(":")
         if not host or not port.isdigit() or int(port) > 65535:
             raise FsirError(f"--http {address!r}: give HOST:PORT, for example 127.0.0.1:9100")
+        handler = handler_of(pages, streams or {})
         try:
-            self._server = ThreadingHTTPServer((host.strip("[]"), int(port)), _handler(pages))
+            self._server = BoundedServer(host.strip("[]"), int(port), handler, MOST_CLIENTS)
         except OSError as error:
             raise FsirError(
                 f"--http {address!r}: {error}; choose another port or stop what uses it"
             ) from None
-        self._server.daemon_threads = True
+        local = is_loopback(str(self._server.server_address[0]))
+        handler.access = access(local)
+        if not local and not handler.access.closed:
+            self._server.server_close()
+            raise FsirError(
+                f"--http {address!r}: everybody in the network could look; listen on 127.0.0.1, or "
+                "ask for a token (--http-token-file FILE) or for the word of a reverse proxy on "
+                "this machine (--http-user-header NAME)"
+            )
         self._thread = Thread(target=self._server.serve_forever, name="http", daemon=True)
         self._thread.start()
 
@@ -46,35 +68,17 @@ class HttpServer:
         self._thread.join()
 
 
-def pages(metrics: Callable[[], bytes], health: Callable[[], dict[str, object]]) -> dict[str, Page]:
-    """The two pages of the aggregator."""
+def pages(
+    metrics: Callable[[str], tuple[str, bytes]], health: Callable[[], dict[str, object]]
+) -> dict[str, Page]:
+    """The two pages that programs read."""
 
-    def healthz() -> tuple[int, str, bytes]:
-        answer = health()
-        return (200 if answer["ok"] else 503), "application/json", json.dumps(answer).encode()
+    def healthz(request: Request) -> Answer:
+        found = health()
+        answer = found if request.trusted else {"ok": found["ok"]}
+        return (200 if found["ok"] else 503), "application/json", json.dumps(answer).encode()
 
     return {
-        "/metrics": lambda: (200, "text/plain; version=0.0.4; charset=utf-8", metrics()),
+        "/metrics": lambda request: (200, *metrics(request.accept)),
         "/healthz": healthz,
     }
-
-
-def _handler(pages: dict[str, Page]) -> type[BaseHTTPRequestHandler]:
-    def nothing() -> tuple[int, str, bytes]:
-        return 404, "text/plain", f"nothing here; try {', '.join(pages)}\n".encode()
-
-    class Handler(BaseHTTPRequestHandler):
-        timeout = IDLE_SECONDS
-
-        def do_GET(self) -> None:
-            status, kind, body = pages.get(self.path.partition("?")[0], nothing)()
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
-
-        def log_message(self, format: str, *args: object) -> None:
-            """Scrapes are not worth a line each."""
-
-    return Handler

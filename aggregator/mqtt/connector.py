@@ -21,7 +21,6 @@ from aggregator.mqtt.wire import WINDOW_MESSAGES, ConnectionLostError, Deliver, 
 from fsir.errors import LoginRefusedError
 from fsir.limits import LIMITS
 from fsir.net.broker import Broker
-from fsir.net.tls import explain
 
 KEEPALIVE_SECONDS = 60
 ANSWER_SECONDS = 10.0  # for the broker's answer ...
@@ -56,6 +55,13 @@ class Connector:
         Raises `ConnectionLostError` if there is none now, `LoginRefusedError` if there never will
         be.
         """
+        try:
+            return self._open()
+        except _UnknownVersionError as error:
+            hint = self._broker.hint()
+            raise ConnectionLostError(f"{self._broker}: {hint}" if hint else str(error)) from None
+
+    def _open(self) -> Wire:
         if self._version is not None:
             return self._shake_hands(self._version, ANSWER_SECONDS)
         try:
@@ -74,7 +80,7 @@ class Connector:
         try:
             client.connect(*address, KEEPALIVE_SECONDS, **_options(version))
         except (OSError, ValueError) as error:
-            raise ConnectionLostError(f"{self._broker}: {explain(error)}") from None
+            raise ConnectionLostError(f"{self._broker}: {self._broker.why(error)}") from None
         sock = answers.socket
         try:
             self._await(client, answers, patience)
@@ -115,7 +121,7 @@ class Connector:
             if client.want_write():
                 client.loop_write()
             if (trouble := getattr(answers.socket, "trouble", None)) is not None:
-                raise ConnectionLostError(f"{self._broker}: {explain(trouble)}")
+                raise ConnectionLostError(f"{self._broker}: {self._broker.why(trouble)}")
             if client.socket() is None:  # a broker that does not know the version may just hang up
                 raise _UnknownVersionError(f"{self._broker}: {mqtt.error_string(rc)}")
             if time.monotonic() > deadline:

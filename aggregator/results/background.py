@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from aggregator.publication import Publication
-from aggregator.results.estimates import Estimating, Estimation
+from aggregator.results.estimates import Estimated, Estimating, Estimation
 from aggregator.store.base import StoreBusyError
-from fsir.wire.messages import Subspace
 
 log = logging.getLogger("fsir.aggregator")
 
-_Run = tuple[Estimation, Future[Subspace | None]]
+_Run = tuple[Estimation, Future[Estimated | None]]
 
 
 class Background:
@@ -46,7 +45,7 @@ class Background:
         self._pool.shutdown(wait=False, cancel_futures=True)
 
     def _outcome(
-        self, job: Estimation, future: Future[Subspace | None], now: float
+        self, job: Estimation, future: Future[Estimated | None], now: float
     ) -> list[Publication]:
         try:
             result = future.result()
@@ -58,7 +57,7 @@ class Background:
             return []
         return self._estimating.publish(job, result, now)
 
-    def _estimate(self, job: Estimation) -> Subspace | None:
+    def _estimate(self, job: Estimation) -> Estimated | None:
         start = time.monotonic()
         result = job.run()
         self._took(time.monotonic() - start)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from aggregator.federation import Federation
 from aggregator.publication import Publication
 from aggregator.results.gathering import gather
-from aggregator.store.base import PublishedRow, Store
+from aggregator.store.base import PublishedRow, Store, VersionRow
 from fsir.estimate import subspace
+from fsir.estimate.forecast import Forecast, forecast
 from fsir.estimate.totals import Totals
 from fsir.privacy.plan import FINAL
 from fsir.task.task import TRIMMED
@@ -20,6 +22,13 @@ from fsir.wire.messages import Subspace
 
 log = logging.getLogger("fsir.aggregator")
 LONGEST_PAUSE_SECONDS = 3600.0  # also if the clock was set meanwhile
+
+
+class Estimated(NamedTuple):
+    """A subspace, and what twice as many devices would make of it."""
+
+    subspace: Subspace
+    forecast: Forecast | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +45,7 @@ class Estimation:
     refused: int
     at: float  # when it became due
 
-    def run(self) -> Subspace | None:
+    def run(self) -> Estimated | None:
         """The estimate, or None if no report is left; its version is set when it is stored.
 
         A snapshot may be newer than `change`: the next look finds that out and estimates once more.
@@ -47,7 +56,16 @@ class Estimation:
                 totals = gather(snapshot, self.federation)
         if totals.devices == 0:
             return None
-        return subspace.estimate(self.federation.task, totals, version=1, refused=self.refused)
+        task = self.federation.task
+        made = subspace.estimate(task, totals, version=1, refused=self.refused)
+        return Estimated(made, self._forecast(totals))
+
+    def _forecast(self, totals: Totals) -> Forecast | None:
+        try:
+            return forecast(self.federation.task, totals)
+        except Exception:  # devices must have their subspace, whatever operators are told
+            log.exception("task %r: the forecast failed", self.federation.name)
+            return None
 
 
 class Estimating:
@@ -107,7 +125,9 @@ class Estimating:
         """What is published, by this worker, an earlier one or another."""
         shown = self._store.published(federation.key, "subspace")
         known = self.latest.get(federation.name)
-        if shown is not None and shown.body and (known is None or known.version != shown.version):
+        if shown is None or not shown.body:  # there is none yet, or nobody is left
+            self.latest.pop(federation.name, None)
+        elif known is None or known.version != shown.version:
             self.latest[federation.name] = decode(shown.body, Subspace)
         return shown
 
@@ -120,7 +140,7 @@ class Estimating:
         self._failed[name] = job.change
         log.exception("task %r: the estimate from %d devices failed", name, job.totals.devices)
 
-    def publish(self, job: Estimation, result: Subspace | None, now: float) -> list[Publication]:
+    def publish(self, job: Estimation, result: Estimated | None, now: float) -> list[Publication]:
         """Store a finished estimate and return it, unless another worker has a newer one."""
         federation = job.federation
         if federation.task.aggregation == TRIMMED:
@@ -138,16 +158,41 @@ class Estimating:
         )
         return [Publication(messages.topic(federation.name, "subspace"), row.body)]
 
-    def _put(self, job: Estimation, result: Subspace | None, now: float) -> PublishedRow | None:
+    def _put(self, job: Estimation, result: Estimated | None, now: float) -> PublishedRow | None:
         """Store an estimate under the next version; None if there is a newer one."""
         with self._store.transaction():
-            shown = self._store.published(job.federation.key, "subspace")
+            shown = self.recall(job.federation)
             if shown is not None and shown.change >= job.change:
                 return None
             version = shown.version + 1 if shown else 1
             # Without any report left there is no subspace: an empty message clears what is
             # retained.
-            body = b"" if result is None else messages.encode(replace(result, version=version))
+            body = b""
+            if result is not None:
+                made = replace(result.subspace, version=version)
+                body = messages.encode(made)
+                before = self.latest.get(job.federation.name)
+                grown = _grown(made, before, result.forecast, now)
+                self._store.put_version(job.federation.key, grown)
             row = PublishedRow(body=body, version=version, change=job.change, at=now)
             self._store.put_published(job.federation.key, "subspace", row)
         return row
+
+
+def _grown(
+    made: Subspace, before: Subspace | None, foreseen: Forecast | None, now: float
+) -> VersionRow:
+    """What the history keeps of a version."""
+    turned = None if before is None else float(subspace.angles(before.basis, made.basis).max())
+    return VersionRow(
+        version=made.version,
+        at=now,
+        devices=made.devices,
+        records=made.records,
+        dimension=made.dimension,
+        expected_error=made.expected_error,
+        expected_accuracy=made.expected_accuracy,
+        angle=turned,
+        forecast_error=foreseen.expected_error if foreseen else None,
+        forecast_accuracy=foreseen.expected_accuracy if foreseen else None,
+    )

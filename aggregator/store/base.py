@@ -87,6 +87,22 @@ class PublishedRow:
     at: float
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VersionRow:
+    """One version of a subspace, in a few numbers."""
+
+    version: int
+    at: float
+    devices: int
+    records: int
+    dimension: int
+    expected_error: float
+    expected_accuracy: float | None = None
+    angle: float | None = None  # to the version before, in degrees, if there is one
+    forecast_error: float | None = None  # for twice as many devices ...
+    forecast_accuracy: float | None = None  # ... as far as it is known
+
+
 class Store(Protocol):
     """Everything that survives a crash."""
 
@@ -130,6 +146,21 @@ class Store(Protocol):
         """
         ...
 
+    def readmit(self, task: int, device: str) -> dict[str, bytes] | None:
+        """Let a withdrawn device in again; the ids of what it had, by stage, or None if it was not.
+
+        The bytes are gone, and the next report of such a stage counts only if it is the same.
+        """
+        ...
+
+    def readmitted(self, task: int, devices: Sequence[str]) -> dict[tuple[str, str], bytes]:
+        """Ids of deleted reports that alone may come again, by device and stage."""
+        ...
+
+    def let_in_again(self, task: int) -> set[str]:
+        """Devices that were withdrawn once, and are not any more."""
+        ...
+
     # numbers of devices
     def instances(self, task: int, devices: Sequence[str]) -> dict[str, bytes]:
         """The numbers that hold for those of the devices that have asked."""
@@ -145,7 +176,34 @@ class Store(Protocol):
 
     # quarantine
     def refuse(self, rows: Sequence[RefusedRow]) -> None: ...
-    def refused(self, limit: int) -> list[RefusedRow]: ...
+    def refused(self, limit: int, task: str | None = None) -> list[RefusedRow]: ...
     def refused_counts(self) -> dict[tuple[str, str], int]:
         """How many were refused in all, by task and reason, those out of quarantine included."""
         ...
+
+    # how the estimate has grown, and how reports come in
+    def put_version(self, task: int, row: VersionRow) -> None: ...
+    def versions(self, task: int, most: int) -> list[VersionRow]: ...
+    def arrivals(self, task: int, stage: str, limit: int) -> list[float]:
+        """When the newest reports of a stage were counted, the newest first."""
+        ...
+
+    def arrived_since(self, task: int, stage: str, at: float) -> int: ...
+
+    # who is expected; `about` has the `key`, `name` and current `stage` of a task
+    def enrol(self, task: str, devices: Iterable[str], now: float) -> int: ...
+    def strike(self, task: str, devices: Iterable[str]) -> int: ...
+    def roster_size(self, task: str) -> int: ...
+    def on_roster(self, task: str, limit: int, after: str = "") -> list[str]: ...
+    def known_devices(self, task: int, name: str) -> list[str]:
+        """Every name that was counted, has asked, was withdrawn or is on the roster, once."""
+        ...
+
+    def count_devices(self, about: Mapping[str, object], state: str) -> int: ...
+    def list_devices(
+        self, about: Mapping[str, object], state: str, limit: int, after: str = ""
+    ) -> list[str]: ...
+
+    # settings
+    def setting(self, name: str) -> str | None: ...
+    def put_setting(self, name: str, value: str | None) -> None: ...

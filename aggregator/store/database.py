@@ -32,7 +32,9 @@ class Database:
     Its format is the number of `steps` that have made it: the statements of each, in their order.
     """
 
-    def __init__(self, path: str | Path, steps: Sequence[str], *, create: bool) -> None:
+    def __init__(
+        self, path: str | Path, steps: Sequence[str], *, create: bool, update: bool = False
+    ) -> None:
         if not create and not Path(path).is_file():
             raise StoreError(
                 f"store {path}: there is no such file; "
@@ -45,7 +47,7 @@ class Database:
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten
             self._db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
-            self._prepare(steps, create)
+            self._prepare(steps, create or update)
         except sqlite3.Error as error:
             raise StoreError(
                 f"store {path}: {error}; give the path of a writable file in an existing folder"
@@ -64,12 +66,14 @@ class Database:
                     raise
                 time.sleep(_AGAIN_SECONDS)
 
-    def _prepare(self, steps: Sequence[str], create: bool) -> None:
+    def _prepare(self, steps: Sequence[str], update: bool) -> None:
         found = self._format()
         if found == len(steps):
             return  # without a lock, so that a reader never waits for the daemon
-        if 0 < found < len(steps) and not create:
-            return  # who only looks at it leaves it to the daemon, which may be of that age too
+        if 0 < found < len(steps) and not update:
+            # Who only looks at it leaves it to the daemon, which may be of that age too.
+            self._imagine(steps[found:])
+            return
         self._db.execute("BEGIN IMMEDIATE")
         try:
             self._take_steps(steps)
@@ -90,6 +94,12 @@ class Database:
             for statement in step.split(";")[:-1]:
                 self._db.execute(statement)
         self._db.execute(f"PRAGMA user_version={len(steps)}")
+
+    def _imagine(self, steps: Sequence[str]) -> None:
+        """Tables that came later, empty, and for this connection alone."""
+        for statement in (text.strip() for step in steps for text in step.split(";")):
+            if statement.startswith("CREATE TABLE"):
+                self._db.execute(statement.replace("CREATE", "CREATE TEMP", 1))
 
     def _format(self) -> int:
         (version,) = self._db.execute("PRAGMA user_version").fetchone()

@@ -35,4 +35,23 @@ CREATE TABLE instances (task INTEGER NOT NULL REFERENCES task, device TEXT NOT N
 NOT NULL,
     PRIMARY KEY (task, device)) WITHOUT ROWID;
 """
-STEPS = (_REPORTS, _INSTANCES)  # the k-th leads to format k
+# What an operator wants to know: how the estimate has grown, and who is expected. `readmitted` has
+# those who were withdrawn by mistake, and the ids of their deleted reports: the same bytes may come
+# again. A stage without a name stands for no report.
+_OPERATIONS = """
+CREATE TABLE version (task INTEGER NOT NULL REFERENCES task, version INTEGER NOT NULL, at REAL NOT \
+NULL,
+    devices INTEGER NOT NULL, records INTEGER NOT NULL, dimension INTEGER NOT NULL, expected_error \
+REAL NOT NULL,
+    expected_accuracy REAL, angle REAL, forecast_error REAL, forecast_accuracy REAL,
+    PRIMARY KEY (task, version)) WITHOUT ROWID;
+CREATE TABLE roster (task TEXT NOT NULL, device TEXT NOT NULL, at REAL NOT NULL,
+    PRIMARY KEY (task, device)) WITHOUT ROWID;
+CREATE TABLE readmitted (task INTEGER NOT NULL REFERENCES task, device TEXT NOT NULL, stage TEXT \
+NOT NULL,
+    id BLOB NOT NULL, PRIMARY KEY (task, device, stage)) WITHOUT ROWID;
+CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE INDEX report_at ON report (task, stage, at);
+CREATE INDEX refused_task ON refused (task);
+"""
+STEPS = (_REPORTS, _INSTANCES, _OPERATIONS)  # the k-th leads to format k

@@ -11,26 +11,23 @@ from pathlib import Path
 from aggregator.store.base import (
     LAST_NUMBER,
     PublishedRow,
-    RefusedRow,
     ReportRow,
     StoreBusyError,
     StoreError,
     TaskRow,
     TotalsRow,
 )
-from aggregator.store.database import Database
+from aggregator.store.devices import Devices
+from aggregator.store.history import History
+from aggregator.store.quarantine import Quarantine
 from aggregator.store.schema import STEPS
 
-# The newest are kept, the counters know all: garbage must not fill the disk.
-QUARANTINE_ROWS = 10_000
-QUARANTINE_BYTES = 4096  # of each
 
-
-class SqliteStore(Database):
+class SqliteStore(Devices, History, Quarantine):
     """A `Store` for any number of workers on the same machine."""
 
-    def __init__(self, path: str | Path, *, create: bool = True) -> None:
-        super().__init__(path, STEPS, create=create)
+    def __init__(self, path: str | Path, *, create: bool = True, update: bool = False) -> None:
+        super().__init__(path, STEPS, create=create, update=update)
 
     @contextmanager
     def snapshot(self) -> Iterator[SqliteStore]:
@@ -106,10 +103,10 @@ class SqliteStore(Database):
 
     def first_at(self, task: int, stage: str) -> float | None:
         """When the first report of a stage was counted."""
-        row = self._db.execute(
-            "SELECT at FROM report WHERE task = ? AND stage = ? ORDER BY seq LIMIT 1", (task, stage)
+        (at,) = self._db.execute(
+            "SELECT min(at) FROM report WHERE task = ? AND stage = ?", (task, stage)
         ).fetchone()
-        return float(row[0]) if row else None
+        return at if at is None else float(at)
 
     def withdraw(self, task: int, device: str, now: float) -> list[ReportRow]:
         """Forget the bytes of a device, bar it, and return what it had."""
@@ -128,6 +125,44 @@ class SqliteStore(Database):
         )
         self._db.execute("INSERT OR IGNORE INTO withdrawn VALUES (?, ?, ?)", (task, device, now))
         return rows
+
+    def readmit(self, task: int, device: str) -> dict[str, bytes] | None:
+        """Let a withdrawn device in again; the ids of what it had, by stage, or None if it was not.
+
+        The bytes are gone, and the next report of such a stage counts only if it is the same.
+        """
+        gone = self._db.execute(
+            "DELETE FROM withdrawn WHERE task = ? AND device = ?", (task, device)
+        )
+        if not gone.rowcount:
+            return None
+        deleted = "FROM report WHERE task = ? AND device = ? AND raw IS NULL"
+        rows = self._db.execute(f"SELECT stage, id {deleted}", (task, device)).fetchall()
+        self._db.executemany(
+            "INSERT OR REPLACE INTO readmitted VALUES (?, ?, ?, ?)",
+            # One that had none is remembered, too: it may have been told that it is out.
+            ((task, device, stage, id) for stage, id in rows or [("", b"")]),
+        )
+        self._db.execute(f"DELETE {deleted}", (task, device))
+        return dict(rows)
+
+    def readmitted(self, task: int, devices: Sequence[str]) -> dict[tuple[str, str], bytes]:
+        """Ids of deleted reports that alone may come again, by device and stage."""
+        rows = self._db.execute(
+            "SELECT device, stage, id FROM readmitted"
+            " WHERE task = ? AND device IN (SELECT value FROM json_each(?))",
+            (task, json.dumps(devices)),
+        )
+        return {(device, stage): id for device, stage, id in rows}
+
+    def let_in_again(self, task: int) -> set[str]:
+        """Devices that were withdrawn once, and are not any more."""
+        rows = self._db.execute(
+            "SELECT device FROM readmitted a WHERE task = ? AND NOT EXISTS (SELECT 1 FROM"
+            " withdrawn w WHERE w.task = a.task AND w.device = a.device)",
+            (task,),
+        )
+        return {device for (device,) in rows}
 
     # --- numbers of devices -----------------------------------------------------------------------
 
@@ -176,49 +211,28 @@ class SqliteStore(Database):
             (task, kind, row.body, row.version, row.change, row.at),
         )
 
-    # --- quarantine -----------------------------------------------------------------------------
+    # --- settings -------------------------------------------------------------------------------
 
-    def refuse(self, rows: Sequence[RefusedRow]) -> None:
-        """Put messages into quarantine and count them; the oldest leave when there are too many."""
-        self._db.executemany(
-            "INSERT INTO refused (task, device, stage, id, reason, detail, length, raw, at)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            map(_refused_values, rows),
-        )
-        self._db.execute(
-            "DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?",
-            (QUARANTINE_ROWS,),
-        )
-        self._db.executemany(
-            "INSERT INTO refused_count VALUES (?, ?, 1)"
-            " ON CONFLICT DO UPDATE SET count = count + 1",
-            ((row.task, row.reason) for row in rows),
-        )
+    def setting(self, name: str) -> str | None:
+        """What was last put under a name."""
+        row = self._db.execute("SELECT value FROM setting WHERE name = ?", (name,)).fetchone()
+        return None if row is None else str(row[0])
 
-    def refused(self, limit: int) -> list[RefusedRow]:
-        """The newest refused messages, newest first."""
-        query = (
-            "SELECT task, device, stage, id, reason, detail, length, raw, at FROM refused"
-            " ORDER BY seq DESC LIMIT ?"
-        )
-        return list(self._rows(RefusedRow, query, limit))
-
-    def refused_counts(self) -> dict[tuple[str, str], int]:
-        """How many were refused in all, by task and reason."""
-        rows = self._db.execute("SELECT task, reason, count FROM refused_count")
-        return {(task, reason): count for task, reason, count in rows}
+    def put_setting(self, name: str, value: str | None) -> None:
+        """Keep a value under a name; None forgets it."""
+        self._db.execute("DELETE FROM setting WHERE name = ?", (name,))
+        if value is not None:
+            self._db.execute("INSERT INTO setting VALUES (?, ?)", (name, value))
 
 
-def _refused_values(row: RefusedRow) -> tuple[object, ...]:
-    about = (row.task, row.device, row.stage, row.id, row.reason, row.detail)
-    return (*about, row.length, row.raw[:QUARANTINE_BYTES], row.at)
+def open_store(address: str, *, create: bool = True, update: bool = False) -> SqliteStore:
+    """The store at an address such as `sqlite:/var/lib/fsir/store.db`.
 
-
-def open_store(address: str, *, create: bool = True) -> SqliteStore:
-    """The store at an address such as `sqlite:/var/lib/fsir/store.db`."""
+    One that is not created must exist; it is read as it is, or brought up to date first.
+    """
     kind, separator, path = address.partition(":")
     if kind != "sqlite" or not separator or not path:
         raise StoreError(
             f"store {address!r}: an address is sqlite:PATH, for example sqlite:fsir.db"
         )
-    return SqliteStore(path, create=create)
+    return SqliteStore(path, create=create, update=update)

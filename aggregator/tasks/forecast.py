@@ -15,7 +15,6 @@ from fsir.arrays import Matrix
 from fsir.estimate.subspace import estimate, projection_loss
 from fsir.privacy.plan import Stage, final_stage
 from fsir.task.task import Task
-from fsir.wire.codec import pack
 
 _FEDERATIONS = 3  # to average over
 
@@ -76,14 +75,3 @@ def _sums(fleet: Fleet, share: float, U: Matrix, rng: np.random.Generator) -> di
         "diagonal": diagonal,
         "off_diagonal": upper,
     }
-
-
-def report_bytes(stage: Stage) -> int:
-    """About how long a report is: noise takes nearly all of it."""
-    rng = np.random.default_rng(1)
-    blocks = [
-        np.rint(rng.normal(0.0, block.sd / block.worth, block.size)).astype(np.int64)
-        for block in stage.blocks
-    ]
-    packed = pack(blocks)
-    return len(packed.unary) + len(packed.remainders) + 100

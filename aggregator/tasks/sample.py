@@ -8,10 +8,10 @@ from pathlib import Path
 
 import numpy as np
 
-from aggregator.tasks.columns import Cleaned, cleaned, column, constants, copies
-from aggregator.tasks.csv_table import CsvTable, some
 from fsir.arrays import Integers, Matrix
 from fsir.errors import FsirError
+from fsir.tables.columns import Cleaned, cleaned, column, constants, copies
+from fsir.tables.csv_table import CsvTable
 from fsir.task.public_sample import forward_selection, varying
 
 
@@ -19,18 +19,21 @@ from fsir.task.public_sample import forward_selection, varying
 class Sample:
     """Public records: the features, n x p, and the response as it stands in the file."""
 
+    where: str  # the option and the file
     names: list[str]
     X: Matrix
     response: list[str]
+    lines: list[int]  # of the file, on which the records stand
     groups: Integers | None = None  # who each record is of
     notes: tuple[str, ...] = ()  # what was left out, and why
+    remarks: tuple[str, ...] = ()  # what to know about the rows that are left
 
     def useful(self) -> Sample:
         """Without features that say nothing: constant ones, and copies of others."""
         varied = self.without(constants(self.names, self.X))
         useful = varied.without(copies(varied.names, varied.X))
         if not useful.names:
-            raise _nothing_left(useful.notes)
+            raise _nothing_left(self.where, useful.notes)
         return useful
 
     def without(self, reasons: dict[str, str]) -> Sample:
@@ -71,21 +74,32 @@ def read_sample(
     table.require("--by", by)
     answered, unanswered = table.answered(response)
     columns = [name for name in answered.header if name not in (response, by)]
-    for name in wanted or ():
-        if name not in columns:
-            raise FsirError(
-                f"--features {name!r}: the sample has no such column; it has {some(columns)}"
-            )
+    if wanted is not None:
+        _check_wanted(table, wanted, {response: "--response", by: "--by"})
     found = _clean(answered, wanted or columns, strict=wanted is not None)
     kept = answered.only(found.rows.tolist())
     notes = (f"{unanswered} rows left out: no response",) if unanswered else ()
     return Sample(
+        where=f"--sample {path}",
         names=found.names,
         X=found.X,
         response=kept.values(response),
+        lines=kept.lines,
         groups=None if by is None else _groups(kept, by),
         notes=notes + found.notes + _left_out(found.reasons),
+        remarks=table.notes,
     )
+
+
+def _check_wanted(table: CsvTable, wanted: list[str], taken: dict[str | None, str]) -> None:
+    for name in wanted:
+        table.require("--features", name)
+        if name in taken:
+            raise FsirError(
+                f"--features {name!r}: that is {taken[name]}, and no feature; leave it out"
+            )
+        if wanted.count(name) > 1:
+            raise FsirError(f"--features {name!r}: named more than once; name every feature once")
 
 
 def short(value: float) -> float:
@@ -107,7 +121,7 @@ def _clean(table: CsvTable, names: list[str], *, strict: bool) -> Cleaned:
             "leave it out or mend the sample"
         )
     if not found.names:
-        raise _nothing_left(_left_out(found.reasons))
+        raise _nothing_left(f"--sample {table.path}", _left_out(found.reasons))
     if len(found.X) < 2:
         raise FsirError(f"--sample {table.path}: give at least two rows without missing values")
     return found
@@ -117,11 +131,9 @@ def _left_out(reasons: dict[str, str]) -> tuple[str, ...]:
     return tuple(f"column {name} left out: {reason}" for name, reason in reasons.items())
 
 
-def _nothing_left(notes: Iterable[str]) -> FsirError:
-    return FsirError(
-        "; ".join(["the sample has no usable column of numbers beside the response", *notes])
-        + ". Give one in which features are numbers and vary"
-    )
+def _nothing_left(where: str, notes: Iterable[str]) -> FsirError:
+    said = "; ".join(["no usable column of numbers beside the response", *notes])
+    return FsirError(f"{where}: {said}. Give a table in which features are numbers and vary")
 
 
 def _groups(table: CsvTable, by: str) -> Integers:

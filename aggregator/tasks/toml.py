@@ -6,6 +6,7 @@ import base64
 import json
 import textwrap
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 _WIDTH = 100  # characters of a line
@@ -20,6 +21,8 @@ def toml(value: Any) -> str:
     """
     if isinstance(value, bytes):
         return _folded(base64.b64encode(value).decode("ascii"))
+    if isinstance(value, datetime):
+        return value.isoformat()
     if isinstance(value, Mapping):
         return "{" + ", ".join(f"{key} = {toml(entry)}" for key, entry in value.items()) + "}"
     return json.dumps(value, ensure_ascii=False)

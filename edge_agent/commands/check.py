@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 from contextlib import closing
+from pathlib import Path
 
-from edge_agent.commands.options import add_json, add_policy
+from edge_agent.commands.settings.options import add_json, add_policy, default_state
+from edge_agent.commands.settings.tasks import is_file, named_task
 from edge_agent.consent.admission import Feed, refusals
 from edge_agent.consent.policy import Policy, policy_of
+from edge_agent.state.database import FILE
 from edge_agent.state.state import State
+from edge_agent.watch.cost import with_hold
 from fsir.contract import load_task
+from fsir.net.login import add_login, broker_of
 from fsir.privacy.describe import describe
 from fsir.task.task import Task
 
@@ -19,25 +25,54 @@ REFUSED = 1
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """--task and --state."""
-    parser.add_argument("--task", required=True, metavar="FILE", help="the task, a TOML file")
+    """--task, where it is, and --state."""
+    parser.add_argument(
+        "--task",
+        required=True,
+        metavar="FILE|NAME",
+        help="the task, a TOML file; or the name of one that this device has accepted, or that "
+        "--broker has",
+    )
     add_policy(parser)
     parser.add_argument(
-        "--state", metavar="DIR", help="also count what this device has spent already"
+        "--state",
+        metavar="DIR",
+        help="also count what this device has spent already "
+        "(default: the state directory of `fsir-agent run`, if there is one)",
+    )
+    parser.add_argument(
+        "--broker", metavar="URL", help="fetch the task of this name, and say nothing else there"
     )
     add_json(parser)
+    add_login(parser, "your")
 
 
 def run(args: argparse.Namespace) -> int:
     """Say what a task would take, and whether this device would take part."""
-    task = load_task(args.task)
+    state = _state(args.state)
+    task = _task(args, state)
     policy = policy_of(args.policy)
-    reasons = policy.refusals(task) if args.state is None else _reasons(args.state, task, policy)
+    reasons = policy.refusals(task) if state is None else _reasons(state, task, policy)
     if args.json:
         _print_json(task, reasons)
     else:
         _print_words(task, policy, reasons)
+        if state is not None and args.state is None:
+            print(f"What the device of {state} has spent already is counted.")
     return REFUSED if reasons else ACCEPTED
+
+
+def _state(named: str | None) -> str | None:
+    """The state directory that was named; else the usual one, if an agent has run there."""
+    usual = default_state()
+    return usual if named is None and (Path(usual) / FILE).is_file() else named
+
+
+def _task(args: argparse.Namespace, state: str | None) -> Task:
+    if is_file(args.task):
+        return load_task(args.task)
+    broker = None if args.broker is None else broker_of(args)
+    return named_task(args.task, state, broker)
 
 
 def _reasons(directory: str, task: Task, policy: Policy) -> list[str]:
@@ -49,6 +84,23 @@ def _reasons(directory: str, task: Task, policy: Policy) -> list[str]:
     if pin is not None and pin.raw != task.encode():
         return [f"this device has accepted another task under the name {task.name!r}", *reasons]
     return reasons
+
+
+def _holding(task: Task, policy: Policy) -> str:
+    """Whether a report may wait for the owner, and what that tells."""
+    if not policy.hold:
+        return "A report is sent whatever its records are like (hold = false)."
+    if (together := with_hold(task, policy)) is None:
+        return (
+            "A report is sent whatever its records are like: there are too few of them, or too "
+            "little\nbudget, to decide that it is held without giving them away."
+        )
+    total = "" if together == math.inf else f": epsilon {together:.3g} in all"
+    return (
+        "A report about records that are plainly not what the task expects waits for the owner "
+        "(hold).\nThat it does not come is seen. The decision is noisy and counts as well"
+        f"{total}.\nWhat the owner does then is not covered by it."
+    )
 
 
 def _print_json(task: Task, reasons: list[str]) -> None:
@@ -67,6 +119,7 @@ def _print_words(task: Task, policy: Policy, reasons: list[str]) -> None:
         f"\nThe policy: everything together at most epsilon {policy.epsilon:g} "
         f"at delta {policy.delta:g}."
     )
+    print(_holding(task, policy))
     print("This device would take part." if not reasons else "This device REFUSES the task:")
     for reason in reasons:
         print(f"  - {reason}")

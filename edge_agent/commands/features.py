@@ -14,7 +14,7 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TextIO
 
-from edge_agent.commands.options import add_ranges
+from edge_agent.commands.settings.options import add_ranges
 from edge_agent.errors import SourceError, StorageError
 from edge_agent.records import START, Record
 from edge_agent.signal.features import FEATURE_NAMES

@@ -7,7 +7,7 @@ import json
 from contextlib import closing
 from pathlib import Path
 
-from edge_agent.commands.options import add_json, add_state
+from edge_agent.commands.settings.options import add_json, add_state
 from edge_agent.errors import StateError
 from edge_agent.labels import file as label_file
 from edge_agent.state.state import State

@@ -6,12 +6,11 @@ import argparse
 import json
 import math
 from contextlib import closing
-from typing import Any
 
-from edge_agent.commands.options import add_json, add_policy, add_state
-from edge_agent.commands.tables import cap_of, json_number, minute, print_table
-from edge_agent.consent.admission import cost_of
-from edge_agent.consent.budget import total_epsilon
+from edge_agent.account.releases import release_entry, spent
+from edge_agent.account.words import cap_of, json_number, minute
+from edge_agent.commands.settings.options import add_json, add_policy, add_state
+from edge_agent.commands.tables import print_table
 from edge_agent.consent.policy import policy_of
 from edge_agent.state.rows import LedgerRow
 from edge_agent.state.state import State
@@ -32,11 +31,11 @@ def run(args: argparse.Namespace) -> int:
     with closing(state):
         policy = policy_of(args.policy)
         rows = state.ledger()
-    total = total_epsilon([cost_of(row) for row in rows], policy.delta)
+    total = spent(rows, policy.delta)
     if args.json:
         answer = {
             "device": state.device,
-            "releases": [_entry(row) for row in rows],
+            "releases": [release_entry(row) for row in rows],
             "epsilon": json_number(total),
             "delta": policy.delta,
             "cap": policy.epsilon,
@@ -49,15 +48,6 @@ def run(args: argparse.Namespace) -> int:
     cap = cap_of(policy, named=args.policy is not None)
     print(f"\ntogether: {known} at delta {policy.delta:g}; {cap}")
     return 0
-
-
-def _entry(row: LedgerRow) -> dict[str, Any]:
-    return {
-        **row.__dict__,
-        "digest": row.digest.hex(),
-        "report": row.report.hex(),
-        "mu": json_number(row.mu),
-    }
 
 
 def _line(row: LedgerRow) -> list[str]:

@@ -3,41 +3,52 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from edge_agent.agent import Agent, Feed
-from edge_agent.commands import run_options
-from edge_agent.commands.run_options import PAGE, add_arguments
+from edge_agent.commands.settings import run_options
+from edge_agent.commands.settings.config import prepare
+from edge_agent.commands.settings.run_options import PAGE, add_arguments, own_broker
+from edge_agent.commands.settings.tasks import check_pins, wanted_tasks
 from edge_agent.consent.policy import policy_of
+from edge_agent.errors import StorageError
 from edge_agent.labels.queue import Labelling
 from edge_agent.labels.tail import Tail
-from edge_agent.labels.topic import LabelTopic
+from edge_agent.labels.topic import LabelMessages, LabelTopic
 from edge_agent.loop.runner import Manner, Runner
-from edge_agent.output import open_output
+from edge_agent.output import Output, Several, open_output
+from edge_agent.output.local import open_live
+from edge_agent.output.options import HOME, addresses, mode
 from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
 from edge_agent.state.state import State
 from fsir.errors import FsirError
 from fsir.net.broker import Broker
-from fsir.net.login import broker_of, password
+from fsir.net.installed import how_to_install
+from fsir.net.login import broker_of
 from fsir.net.systemd import ready
 from fsir.task.slicing import Slicing
 
 if TYPE_CHECKING:
     from edge_agent.recognition.tasks import Recognition
 
-__all__ = ["PAGE", "add_arguments", "run"]
+__all__ = ["PAGE", "add_arguments", "prepare", "run"]
+
+log = logging.getLogger("fsir.run")
 
 
 def run(args: argparse.Namespace) -> int:
     """Run until the source ends or a signal comes."""
     run_options.check(args)
+    tasks = wanted_tasks(args.task)
     policy = policy_of(args.policy)
     broker = broker_of(args)
-    sensors = _sensors(args)
+    sensors = own_broker(args, "source")
+    home = _home(args, broker)
     options = Options(
         follow=args.follow,
         time_column=args.time_column,
@@ -52,9 +63,13 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as leaving:
         source = leaving.enter_context(closing(open_source(args.source, options)))
         state = leaving.enter_context(closing(State(args.state, args.device)))
-        output = leaving.enter_context(closing(open_output(args.output)))
+        _note(state, broker)
+        agents: list[Agent] = []
+        outputs = _outputs(args, home, state, agents)
+        output = Several([leaving.enter_context(closing(output)) for output in outputs])
         feed = Feed.of(source, pressed=args.labels is not None)
-        agents = [Agent(state, name, policy, feed=feed) for name in args.task]
+        check_pins(state, tasks)
+        agents += [Agent(state, task.name, policy, feed=feed, digest=task.digest) for task in tasks]
         messages = None
         if topic is not None and sensors is not None:
             messages = LabelTopic(sensors, topic, Path(args.state), lambda: slicings_of(agents))
@@ -94,14 +109,47 @@ def _recognition() -> type[Recognition]:
     try:
         from edge_agent.recognition.tasks import Recognition
     except ImportError as error:
-        raise FsirError(
-            f'--predict needs River ({error}): pip install "fsir-edge[river]"'
-        ) from None
+        raise FsirError(f"--predict needs River ({error}): {how_to_install('river')}") from None
     return Recognition
 
 
-def _sensors(args: argparse.Namespace) -> Broker | None:
-    if args.source_broker is None:
-        return None
-    secret = password(args.source_password_file, "FSIR_SOURCE_PASSWORD")
-    return Broker.parse(args.source_broker, password=secret, ca=args.source_ca, prefix="source-")
+def _home(args: argparse.Namespace, of_task: Broker) -> Broker | None:
+    """The broker of the owner's home, which must not be the task's."""
+    home = own_broker(args, "output")
+    if home is not None:
+        from edge_agent.output.home.apart import check_apart
+
+        check_apart(home, of_task)
+    return home
+
+
+def _outputs(
+    args: argparse.Namespace, home: Broker | None, state: State, agents: Sequence[Agent]
+) -> Iterator[Output]:
+    """Where served records go; the owner's home looks at the agents, once they are there."""
+    for address in addresses(args):
+        if home is not None and address.startswith(HOME):
+            yield _at_home(args, home, address.removeprefix(HOME), state, agents)
+        else:
+            yield open_output(address, mode(args), args.output_group)
+    yield from open_live(Path(args.state))
+
+
+def _at_home(
+    args: argparse.Namespace, home: Broker, topic: str, state: State, agents: Sequence[Agent]
+) -> Output:
+    from edge_agent.output.home.output import HomeBroker
+    from edge_agent.output.home.told import Told
+
+    directory = Path(args.state)
+    labels = LabelMessages(topic, directory, lambda: slicings_of(agents))
+    told = Told(state, directory, policy_of(args.policy), agents)
+    return HomeBroker(home, topic, told, labels.take, predicts=args.predict)
+
+
+def _note(state: State, broker: Broker) -> None:
+    """For the owner's page, which tells where reports go."""
+    try:
+        state.note_broker(str(broker))
+    except StorageError as error:
+        log.error("%s", error)

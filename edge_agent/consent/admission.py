@@ -90,14 +90,25 @@ def refusals(state: State, task: Task, policy: Policy, feed: Feed) -> list[str]:
             f"{feed.name} is in {feed.unit_records} of them; "
             f"the task must say unit_records = {feed.unit_records}"
         ]
+    left, others = _claims(state, task, feed)
+    return policy.over_budget(left, others) if left else []
+
+
+def has_room(state: State, task: Task, policy: Policy, feed: Feed, extra: Cost) -> bool:
+    """Whether one more release would leave enough for all that is promised."""
+    left, others = _claims(state, task, feed)
+    return not policy.over_budget([*left, extra], others)
+
+
+def _claims(state: State, task: Task, feed: Feed) -> tuple[list[Cost], list[Cost]]:
+    """What a task may still cost, and what else is spent or promised."""
     ledger = state.ledger()
-    left = _left(state, task, feed, ledger)
-    spent = [cost_of(row) for row in ledger]
+    others = [cost_of(row) for row in ledger]
     for pin in state.pins():  # other tasks have been promised their budget, and may report first
         if pin.name != task.name and not pin.stopped:
             other = read_task(pin.raw, pin.name)
-            spent += _left(state, other, Feed(pin.source), ledger)
-    return policy.over_budget(left, spent) if left else []
+            others += _left(state, other, Feed(pin.source), ledger)
+    return _left(state, task, feed, ledger), others
 
 
 def _left(state: State, task: Task, feed: Feed, ledger: list[LedgerRow]) -> list[Cost]:

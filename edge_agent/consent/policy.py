@@ -12,9 +12,13 @@
     presence = false         # whether others may see when this device is on
     version_1 = false        # whether a task may wait for records that it accepts, as the first ...
                              # ... ones did: then it sees when such records came
+    hold = true              # whether a report about records that are plainly not what the task ...
+                             # ... expects waits until the owner has looked
 
 A missing file or field means the value above. The exact count is what a task with a deadline needs.
-A task of version 1 that this device has accepted before goes on as it began.
+A task of version 1 that this device has accepted before goes on as it began. Whether a report is
+held depends on the records, and that it does not come is seen: the decision is noisy, and booked in
+the ledger (docs/privacy.md, proposition 12).
 """
 
 from __future__ import annotations
@@ -58,6 +62,7 @@ class Policy:
     exact_count: bool = False
     presence: bool = False
     version_1: bool = False
+    hold: bool = True
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -91,6 +96,7 @@ class Policy:
             exact_count=table.flag("exact_count", cls.exact_count),
             presence=table.flag("presence", cls.presence),
             version_1=table.flag("version_1", cls.version_1),
+            hold=table.flag("hold", cls.hold),
         )
         table.done()
         return policy

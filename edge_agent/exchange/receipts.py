@@ -11,6 +11,11 @@ from fsir.task.task import Task
 from fsir.wire.messages import Receipt, Verdict
 
 log = logging.getLogger("fsir.agent")
+WITHDRAWN = (
+    "withdrawn by the aggregator's operator: what this device has reported was taken out of the "
+    "federation again, and nothing more is accepted of it. The ledger stays: what was sent was "
+    "seen. Ask the operator, who can undo a slip: a device that is let in again goes on by itself"
+)
 
 
 def settle(
@@ -36,6 +41,9 @@ def settle(
     if instance is not None and receipt.task == task.digest and not instance.hear(receipt.instance):
         _drop(state, outbox, task.name, "another copy of this device takes part")
         return _displaced(state.device)
+    if receipt.task == task.digest and any(map(_is_withdrawn, receipt.verdicts.values())):
+        _drop(state, outbox, task.name, "withdrawn by the aggregator's operator")
+        return WITHDRAWN
     if strange:
         _drop(state, outbox, task.name, "another report was counted under this device's name")
         return _spent(state.device, strange)
@@ -55,6 +63,11 @@ def _drop(state: State, outbox: Outbox, name: str, reason: str) -> None:
     for waiting in state.outbox(name):
         state.settle(waiting.report, "refused", reason)
         outbox.remove(waiting.report)
+
+
+def _is_withdrawn(verdict: Verdict) -> bool:
+    """Whether the reason, a code before a colon, is that the device was taken out."""
+    return verdict.reason.partition(":")[0] == "withdrawn"
 
 
 def _spent(device: str, stage: str) -> str:

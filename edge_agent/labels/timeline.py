@@ -87,5 +87,11 @@ class Timeline:
             at = self._last_until(following)
         return NO_LABEL
 
+    def at(self, time: float) -> Event | None:
+        """The event that holds at a time; None if no label does."""
+        at = self._last_until(time)
+        event = self._events[at] if at >= 0 else None
+        return event if event is not None and event.label and time < event.until else None
+
     def _last_until(self, time: float) -> int:
         return bisect_right(self._events, time, key=lambda event: event.time) - 1

@@ -25,8 +25,8 @@ from fsir.task.slicing import UNKNOWN, Slicing
 log = logging.getLogger("fsir.labels")
 
 
-class LabelTopic:
-    """Keeps a connection to a broker of the owner, and appends every label of use to some task.
+class LabelMessages:
+    """Appends every label of use to some task that arrives on a topic of the owner's.
 
     known: how the tasks of this device slice labels; None while one of them is still to come, which
     may know any label.
@@ -34,7 +34,6 @@ class LabelTopic:
 
     def __init__(
         self,
-        broker: Broker,
         topic: str,
         directory: Path,
         known: Callable[[], Sequence[Slicing] | None],
@@ -46,9 +45,9 @@ class LabelTopic:
         self._clock = clock
         self._last: Event | None = None
         self._told: set[str] = set()
-        self.subscription = Subscription(broker, "labels", topic, self._take, repeats=True)
 
-    def _take(self, message: MQTTMessage) -> None:
+    def take(self, message: MQTTMessage) -> None:
+        """A message has arrived: keep its label, or say why not."""
         try:
             event = event_of(bytes(message.payload), self._clock(), message.retain)
             if event is None or event == self._last or (message.retain and self._has(event)):
@@ -81,3 +80,18 @@ class LabelTopic:
                 "a label that no task of this device knows",
                 f"known are {', '.join(classes) or 'none'}",
             )
+
+
+class LabelTopic(LabelMessages):
+    """The same with a connection of its own to a broker of the owner."""
+
+    def __init__(
+        self,
+        broker: Broker,
+        topic: str,
+        directory: Path,
+        known: Callable[[], Sequence[Slicing] | None],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        super().__init__(topic, directory, known, clock)
+        self.subscription = Subscription(broker, "labels", topic, self.take, repeats=True)

@@ -15,8 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from edge_agent.errors import StateError
-from edge_agent.learning.learner import names_of
+from edge_agent.learning.learner import names_of, restore_watch
 from edge_agent.state.state import Kept
+from edge_agent.watch.counts import Counts
+from edge_agent.watch.faults import counts_of
 from fsir.arrays import Integers, Matrix
 from fsir.errors import RecordError
 from fsir.privacy.moments import Moments
@@ -39,8 +41,9 @@ class RowsLearner:
     ) -> None:
         self.names = names_of(task, stage)
         self.refused: dict[str, int] = {}  # records that were not accepted, by reason
+        self.stage = stage
+        self._watch = counts_of(task, stage)
         self._task = task
-        self._stage = stage
         self._reader = RecordReader(task, stage.features)
         self._quantiser = Quantiser(task, stage)
         self._null = np.zeros(len(stage.features))
@@ -49,7 +52,9 @@ class RowsLearner:
         self._waiting: list[tuple[Matrix, int]] = []
         self._blocks: list[Kept] = []
         if learned is not None:
-            self.refused = dict(msgpack.unpackb(learned)["refused"])
+            state = msgpack.unpackb(learned)
+            self.refused = dict(state["refused"])
+            restore_watch(self._watch, state)
 
     @property
     def n(self) -> int:
@@ -69,7 +74,7 @@ class RowsLearner:
     def refuse(self, reason: str) -> None:
         """Count a record that is not accepted; where offered records count, it is kept as null."""
         self._count(reason, 1)
-        if self._stage.offered:
+        if self.stage.offered:
             self._keep(self._null, UNKNOWN)
 
     def _keep(self, row: Matrix, h: int) -> None:
@@ -91,7 +96,7 @@ class RowsLearner:
         self._count("unknown response", int((~known).sum()))
         self._count("not finite", int((~finite & known).sum()))
         self._quantise()
-        if self._stage.offered:
+        if self.stage.offered:
             X = np.where(good[:, None], X, 0.0)
             slices = np.where(good, slices, UNKNOWN)
         else:
@@ -112,13 +117,20 @@ class RowsLearner:
     def _put(self, rows: Matrix, slices: Integers) -> None:
         """One more block; what there is instead of a null record is zero."""
         if len(rows):
+            known = slices != UNKNOWN
+            self._watch.add(rows[known], slices[known])
             K = self._quantiser.truncated(rows)
-            K[slices == UNKNOWN] = 0.0
+            K[~known] = 0.0
             self._blocks.append((K.astype(np.int16), slices))
+
+    def watched(self) -> Counts:
+        """What all records that were accepted look like."""
+        self._quantise()
+        return self._watch
 
     def learned(self) -> bytes:
         """What the rows do not tell, for the state file."""
-        raw: bytes = msgpack.packb({"refused": self.refused})
+        raw: bytes = msgpack.packb({"refused": self.refused, "watch": self.watched().state()})
         return raw
 
     def take_kept(self) -> tuple[Kept, ...]:
@@ -139,7 +151,7 @@ class RowsLearner:
 
     def moments(self, kept: Iterable[Kept]) -> Moments:
         """The moments of what is in the state file."""
-        return moments_of(self._task, self._stage, kept)
+        return moments_of(self._task, self.stage, kept)
 
 
 def moments_of(task: Task, stage: Stage, kept: Iterable[Kept]) -> Moments:

@@ -13,6 +13,8 @@ import msgpack
 from numpy.typing import NDArray
 
 from edge_agent.state.state import Kept
+from edge_agent.watch.counts import Counts
+from edge_agent.watch.faults import counts_of
 from fsir.arrays import Matrix
 from fsir.privacy.moments import Moments
 from fsir.privacy.plan import Stage
@@ -25,6 +27,10 @@ class Learner(Protocol):
     @property
     def names(self) -> tuple[str, ...]:
         """The features that the stage is about."""
+
+    @property
+    def stage(self) -> Stage:
+        """The stage that it learns for."""
 
     @property
     def n(self) -> int:
@@ -42,6 +48,9 @@ class Learner(Protocol):
 
     def refuse(self, reason: str) -> None:
         """Count a record that was not even tried."""
+
+    def watched(self) -> Counts:
+        """What all records that were accepted look like."""
 
     def learned(self) -> bytes:
         """Everything learned that is not in rows, for the state file."""
@@ -65,6 +74,12 @@ def names_of(task: Task, stage: Stage) -> tuple[str, ...]:
     return tuple(task.features.names[j] for j in stage.features)
 
 
+def restore_watch(watch: Counts, state: Mapping[str, Any]) -> None:
+    """As far as the state file has it: version 0.1 did not count."""
+    if "watch" in state:
+        watch.restore(state["watch"])
+
+
 class MomentsLearner:
     """Learns the moments of a stage whose features are known."""
 
@@ -72,7 +87,9 @@ class MomentsLearner:
 
     def __init__(self, task: Task, stage: Stage, moments: Moments | None = None) -> None:
         self.names = names_of(task, stage)
-        self._moments = Moments(task, stage) if moments is None else moments
+        self.stage = stage
+        self._watch = counts_of(task, stage)
+        self._moments = Moments(task, stage, self._watch.add) if moments is None else moments
         self._columns = list(stage.features) if len(stage.features) < task.p else None
 
     @classmethod
@@ -80,7 +97,9 @@ class MomentsLearner:
         """Go on with what `learned` has given to the state file."""
         learner = cls(task, stage)
         if learned is not None:
-            learner._moments.restore(msgpack.unpackb(learned))
+            state = msgpack.unpackb(learned)
+            learner._moments.restore(state)
+            restore_watch(learner._watch, state)
         return learner
 
     @property
@@ -105,9 +124,14 @@ class MomentsLearner:
         """Learn rows over all features of the task."""
         self._moments.learn_many(X if self._columns is None else X[:, self._columns], y)
 
+    def watched(self) -> Counts:
+        """What all records that were accepted look like."""
+        self._moments.counts()  # those that wait in a buffer, too
+        return self._watch
+
     def learned(self) -> bytes:
         """Everything learned, for the state file."""
-        raw: bytes = msgpack.packb(self._moments.state())
+        raw: bytes = msgpack.packb(self._moments.state() | {"watch": self._watch.state()})
         return raw
 
     def take_kept(self) -> tuple[Kept, ...]:

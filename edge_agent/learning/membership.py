@@ -15,12 +15,14 @@ from edge_agent.consent.policy import Policy
 from edge_agent.errors import StateError
 from edge_agent.exchange import inbox
 from edge_agent.exchange.outbox import Publish
+from edge_agent.learning.holding import Holding
 from edge_agent.learning.participation import Participation
 from edge_agent.learning.projection import Projection
 from edge_agent.learning.spending import Spender
 from edge_agent.records import START, Position, Record
 from edge_agent.state.rows import Pin
 from edge_agent.state.state import State
+from edge_agent.watch.refusals import Refusal
 from fsir.errors import MessageError
 from fsir.limits import DEVICE_NAME
 from fsir.privacy.noise import Noise
@@ -44,6 +46,7 @@ class Membership:
         simulated: bool,
         clock: Callable[[], float],
         rng: random.Random,
+        digest: bytes | None = None,
     ) -> None:
         _check(state, name, noise, simulated)
         self.state = state
@@ -53,6 +56,7 @@ class Membership:
         self._noise = noise
         self._clock = clock
         self._rng = rng
+        self._digest = digest  # of the task that the owner has read; None: any that is published
         self._part: Participation | None = None
         self._refusal = ""
         self.projection: Projection | None = None  # with the latest subspace
@@ -61,6 +65,13 @@ class Membership:
     # --- the task ---------------------------------------------------------------------------------
 
     def _refuses(self, task: Task) -> str:
+        if self._digest not in (None, task.digest):
+            return (
+                f"another task is published as {self.name!r} than the one that the owner has "
+                f"read: digest {task.digest.hex()[:16]}, the file of --task has "
+                f"{(self._digest or b'').hex()[:16]}; read it, and if you agree, "
+                "take part with its file"
+            )
         return "; ".join(refusals(self.state, task, self.policy, self.feed))
 
     def _accept(self, task: Task, raw: bytes) -> Pin:
@@ -83,7 +94,8 @@ class Membership:
             noise=self._noise,
             rng=self._rng,
         )
-        self._part = Participation(self.state, pin, task, spender, self._clock)
+        holding = Holding(self.state, task, self.policy, self.feed, self._noise)
+        self._part = Participation(self.state, pin, task, spender, holding, self._clock)
         return self._part
 
     @property
@@ -100,6 +112,21 @@ class Membership:
     def reason(self) -> str:
         """Why the task is refused, or the device takes no further part; empty if all is well."""
         return self._refusal or ("" if self._part is None else self._part.stopped)
+
+    @property
+    def held(self) -> str:
+        """Why the report that is due waits for the owner; empty if it does not."""
+        return "" if self._part is None or self.reason else self._part.holding.why
+
+    @property
+    def late(self) -> str:
+        """Why there can be no report any more, although nobody has refused the task."""
+        return "" if self._part is None or self.reason else self._part.late
+
+    def release(self) -> None:
+        """Send the report that is held: its owner has looked."""
+        if self._part is not None and self.held:
+            self._part.holding.release()
 
     def presence(self, online: bool) -> Publish | None:
         """The presence message, if both owner and task want one.
@@ -130,6 +157,10 @@ class Membership:
     def refused(self) -> Mapping[str, int]:
         """Records that were not accepted, by reason; only this device knows."""
         return {} if self._part is None else self._part.draft.refused
+
+    def why_refused(self) -> Refusal | None:
+        """Why the last record that was refused was, and what to do about it."""
+        return None if self._part is None else self._part.why_refused()
 
     @property
     def position(self) -> Position:

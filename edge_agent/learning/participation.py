@@ -13,14 +13,17 @@ from edge_agent.consent.admission import check_source, follow_stream
 from edge_agent.errors import StateError
 from edge_agent.labels.timeline import NO_LABEL
 from edge_agent.learning.draft import Draft
+from edge_agent.learning.holding import Holding
 from edge_agent.learning.learner import Learner
+from edge_agent.learning.looks import suspicions
 from edge_agent.learning.rule import ReportRule
 from edge_agent.learning.spending import NoReportError, Spender
 from edge_agent.learning.stages import next_stage, restored_draft, same_records, second_draft
-from edge_agent.learning.unknown import UnknownLabels
 from edge_agent.records import Position, Record
 from edge_agent.state.rows import LedgerRow, OutboxRow, Pin
 from edge_agent.state.state import State
+from edge_agent.watch.refusals import NO_LABEL_YET, Refusal, refusal
+from edge_agent.watch.unknown import UnknownLabels
 from fsir.arrays import Matrix
 from fsir.privacy.plan import SCREENING, Stage
 from fsir.task.task import Task
@@ -32,12 +35,19 @@ class Participation:
     """The part of one device in one task that it has accepted; what matters is in `state`."""
 
     def __init__(
-        self, state: State, pin: Pin, task: Task, spender: Spender, clock: Callable[[], float]
+        self,
+        state: State,
+        pin: Pin,
+        task: Task,
+        spender: Spender,
+        holding: Holding,
+        clock: Callable[[], float],
     ) -> None:
         self.task = task
         self.active = pin.active
         self.stopped = pin.stopped
-        self.made = {row.stage for row in state.ledger(task.digest)}
+        self.made = {row.stage for row in state.ledger(task.digest) if row.is_report}
+        self.holding = holding
         self._state = state
         self._clock = clock
         self._rule = ReportRule(task, clock)
@@ -49,6 +59,9 @@ class Participation:
         progress = state.progress(task.name)
         self.position = progress.position
         self._dirty = False
+        self._suspected = False
+        self._told_late = False
+        self.last_refused: Record | None = None
         self.draft = restored_draft(state, task, self._stage(), progress)
         waits = self._same and self.made == {SCREENING} and not self.stopped
         if waits and progress.learned is None and not state.kept_count(task.name):
@@ -70,10 +83,26 @@ class Participation:
 
     @property
     def ready(self) -> bool:
-        """Whether the next report is due."""
-        if self.draft.learner is None:
+        """Whether the next report is due, and may be made."""
+        if self.draft.learner is None or self.holding.why:
             return False
         return self._rule.is_due(self.draft.n, self.active is not None)
+
+    @property
+    def late(self) -> str:
+        """Why there can be no report any more; empty if there can."""
+        if self.draft.learner is None:
+            return ""
+        too_late = self._rule.is_too_late(self.draft.n, self.active is not None)
+        return self._rule.too_late(self.draft.n) if too_late else ""
+
+    def notice(self) -> None:
+        """Look at what happens without a record: a deadline passes, an owner releases a report."""
+        if self.holding.why:
+            self.holding.look()
+        if not self._told_late and (late := self.late):
+            self._told_late = True
+            log.warning("%s: too late: %s", self.task.name, late)
 
     # --- records ----------------------------------------------------------------------------------
 
@@ -97,12 +126,20 @@ class Participation:
         if record.fault:
             learner.refuse(record.fault)
         elif isinstance(record.y, str) and record.y == NO_LABEL:
-            learner.refuse("no label")
+            learner.refuse(NO_LABEL_YET)
         else:
             y = record.x.get(self.task.response.name) if record.y is None else record.y
             x = {name: record.x[name] for name in learner.names if name in record.x}
-            if not learner.learn_one(x, y):
-                self._complaints.look_at(y)
+            if learner.learn_one(x, y):
+                return
+            self._complaints.look_at(y)
+        self.last_refused = record
+
+    def why_refused(self) -> Refusal | None:
+        """Why the last record was refused that was, of those that were offered one by one."""
+        if self.last_refused is None or self.draft.learner is None:
+            return None
+        return refusal(self.task, self.draft.learner.names, self.last_refused)
 
     def learn_many(self, rows: Matrix, y: Sequence[Any] | NDArray[Any], first: int | None) -> int:
         """Offer rows over all features of the task; returns how many were used up."""
@@ -137,6 +174,18 @@ class Participation:
             self._state.save(self.task.name, progress, kept)
             self._count_stored()
             self._dirty = False
+            self._suspect()
+
+    def _suspect(self) -> None:
+        """Say, once, what is plainly wrong with the records: there is time to mend it."""
+        if self._suspected or self.holding.why:
+            return
+        for fault in suspicions(self.task, self.draft.learner):
+            self._suspected = True
+            log.warning(
+                "%s: look at your records before the report is due (%d of %d): %s",
+                *(self.task.name, self.draft.n, self._rule.size, fault.text),
+            )
 
     # A disk may deny a commit that has happened. So before anything is written, look at what is
     # there: rows that were stored must not be stored again, and an active set that was pinned is
@@ -185,7 +234,7 @@ class Participation:
     def report(self) -> OutboxRow | None:
         """Make the report that is due: spend, and only then return what may be sent.
 
-        None if the cap forbids it.
+        None if the cap forbids it, or if it is held.
         """
         self._follow_disk()
         learner = self.draft.learner
@@ -205,22 +254,35 @@ class Participation:
         ledger = self._state.ledger()
         if any(row.digest == self.task.digest and row.stage == stage.name for row in ledger):
             return self._adopt(stage)
+        judged = None
+        if not (self._same and SCREENING in self.made):  # whose records have been judged
+            judged = self.holding.judge(self.draft, self.position, ledger, now)
+        if self.holding.why:
+            return None
         try:
             row, out = self._spender.spend(moments, self.draft.interval(), ledger, now)
         except NoReportError as error:
             self.stop(str(error))
             return None
-        self._record(row, out)
+        self._record(row, out, judged)
         if out is None:
             self.stop(row.reason)
         return out
 
-    def _record(self, row: LedgerRow, out: OutboxRow | None) -> None:
+    def _record(self, row: LedgerRow, out: OutboxRow | None, judged: LedgerRow | None) -> None:
         # The second report about the same records needs them, and their interval.
         keep = self._same and row.stage == SCREENING
         draft = replace(self.draft, learner=None) if keep else Draft()
-        self._state.record_report(row, out, draft.progress(self.position), drop_kept=not keep)
+        self._state.record_report(
+            row,
+            out,
+            draft.progress(self.position),
+            drop_kept=not keep,
+            judged=judged,
+            refused=self.draft.refused,
+        )
         self._dirty = False
+        self.holding.settled()
         self.made.add(row.stage)
         self.draft = draft
         log.info(
@@ -240,3 +302,14 @@ class Participation:
         self.stopped = reason
         self.draft = replace(self.draft, learner=None)
         log.error("%s: takes no further part: %s", self.task.name, reason)
+
+    def go_on(self) -> None:
+        """Take part again: what was learned and saved before is still there.
+
+        Records that were passed by in between stay so.
+        """
+        self._state.stop(self.task.name, "")
+        self.stopped = ""
+        progress = self._state.progress(self.task.name)
+        self.draft = restored_draft(self._state, self.task, self._stage(), progress)
+        log.warning("%s: let in again by the aggregator's operator", self.task.name)

@@ -13,16 +13,20 @@ class Phase(StrEnum):
 
     WAITING = "waiting for the task"
     LEARNING = "learning"
+    HELD = "held"
     SCREENED = "waiting for the active set"
     REPORTED = "waiting for the receipt"
     SERVING = "serving"
     STOPPED = "stopped"
 
     @classmethod
-    def of(cls, made: Collection[str], active: bool, pending: int, stopped: str) -> Phase:
+    def of(
+        cls, made: Collection[str], active: bool, pending: int, stopped: str, held: str = ""
+    ) -> Phase:
         """The phase of an accepted task, from the reports that were `made`.
 
-        `active`: whether the active set is known; `pending`: reports without a receipt.
+        `active`: whether the active set is known; `pending`: reports without a receipt; `stopped`
+        and `held`: why.
 
         >>> Phase.of({"screening"}, active=False, pending=0, stopped="").value
         'waiting for the active set'
@@ -31,4 +35,6 @@ class Phase(StrEnum):
             return cls.STOPPED
         if FINAL in made:
             return cls.REPORTED if pending else cls.SERVING
-        return cls.SCREENED if SCREENING in made and not active else cls.LEARNING
+        if SCREENING in made and not active:
+            return cls.SCREENED
+        return cls.HELD if held else cls.LEARNING

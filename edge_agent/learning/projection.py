@@ -41,7 +41,8 @@ class Projection:
             classes, chances = self._projector.classify(row)
             doubt = self._projector.doubt(classes[0])
             if doubt is None:
-                served |= {"class": classes[0], "confidence": round(float(chances[0]), 6)}
+                confidence = round(float(chances[0]), 6)
+                served |= {"answer": classes[0], "class": classes[0], "confidence": confidence}
             else:
                 served["doubt"] = doubt
         return served

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from edge_agent.consent.budget import numbers_in
-from edge_agent.state.rows import LedgerRow, OutboxRow
+from edge_agent.state.rows import HOLD, LedgerRow, OutboxRow
 from fsir.estimate.totals import Totals
 from fsir.estimate.votes import private_votes
 from fsir.privacy.moments import Moments
@@ -54,6 +54,38 @@ def ledger_row(
         made=made,
         report=b"",
         unit_records=task.privacy.unit_records,
+    )
+
+
+def judgement_row(
+    task: Task,
+    mu: float,
+    n: int,
+    *,
+    source: str,
+    interval: tuple[int, int],
+    made: float,
+    earlier: int,
+) -> LedgerRow:
+    """What it costs to decide whether a report about these records is held."""
+    first, last = interval
+    return LedgerRow(
+        task=task.name,
+        digest=task.digest,
+        stage=HOLD,
+        mechanism="gaussian",
+        mu=mu,
+        epsilon=task.privacy.epsilon,
+        delta=task.privacy.delta,
+        numbers=1,
+        n=n,
+        source=source,
+        first=first,
+        last=last,
+        made=made,
+        report=b"",
+        unit_records=task.privacy.unit_records,
+        round=earlier + 1,
     )
 
 

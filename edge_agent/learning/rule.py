@@ -6,6 +6,7 @@ The rule looks at public numbers and the number of records only.
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 from fsir.privacy.plan import minimum_size, report_size
 from fsir.task.task import Task
@@ -30,6 +31,18 @@ class ReportRule:
         if self._ends_by_deadline(second):
             return self._late(second) and n >= self._minimum
         return n >= self.size
+
+    def is_too_late(self, n: int, second: bool) -> bool:
+        """Whether there can be no report any more: the deadline came before the fewest records."""
+        return self._late(second) and n < self._minimum
+
+    def too_late(self, n: int) -> str:
+        """The same in words."""
+        deadline = datetime.fromtimestamp(self._deadline or 0, UTC).strftime("%Y-%m-%d %H:%M UTC")
+        return (
+            f"its deadline was {deadline}, and this device has {n} of the at least "
+            f"{self._minimum} records: there will be no report of it"
+        )
 
     def _late(self, second: bool) -> bool:
         return self._ends_by_deadline(second) and self._clock() >= (self._deadline or 0)

@@ -5,17 +5,34 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from edge_agent.agent import Agent, Phase
+from edge_agent.watch.refusals import anew
 from fsir.privacy.plan import report_size
 from fsir.task.task import Task
 
 DONE = 0  # exit codes; 2 is a mistake in the settings, see `fsir.net.program`
 TOO_FEW = 3
 REFUSED = 4
+LATE = 5
+HELD = 6
 
 
 def all_answered(agents: Sequence[Agent]) -> bool:
-    """Whether every task has its receipt, or goes on without this device."""
-    return all(agent.phase is Phase.SERVING or agent.reason for agent in agents)
+    """Whether every task has its receipt, goes on without this device, or waits for its owner."""
+    return all(agent.phase is Phase.SERVING or _waits_for_nobody(agent) for agent in agents)
+
+
+def _waits_for_nobody(agent: Agent) -> bool:
+    """A held report waits here if another run would not have its records any more."""
+    return bool(agent.reason or agent.late or (agent.held and agent.feed.lasts))
+
+
+def result(agents: Sequence[Agent]) -> int:
+    """The exit code of a run in which no record is missing."""
+    if any(agent.reason for agent in agents):
+        return REFUSED
+    if any(agent.late for agent in agents):
+        return LATE
+    return HELD if any(agent.held for agent in agents) else DONE
 
 
 def too_few(agents: Sequence[Agent]) -> bool:
@@ -44,6 +61,19 @@ def shortfall(agent: Agent, task: Task, replayable: bool) -> str:
 
 
 def _remedy(agent: Agent, size: int, replayable: bool) -> str:
+    """More records, unless what is there cannot be used."""
+    why = agent.why_refused()
+    if why is None or agent.learned >= agent.n - agent.learned:
+        return _more(agent, size, replayable)
+    if agent.learned:
+        return f"of most it is said: {why}; {_more(agent, size, replayable)}"
+    return (
+        f"none could be used: {why}; mend that at the source, then "
+        f"{anew(agent.feed.name, agent.name)} --state {agent.state.where}, and start again"
+    )
+
+
+def _more(agent: Agent, size: int, replayable: bool) -> str:
     if agent.feed.lasts:
         more = "more, or wait for them with --follow" if replayable else "more"
         return f"what was learned is kept: start again when there are {more}"

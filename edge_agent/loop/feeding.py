@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from edge_agent.agent import Agent, Phase
+from edge_agent.agent import Agent
 from edge_agent.labels.queue import Labelling
 from edge_agent.labels.timeline import NO_LABEL
+from edge_agent.loop.opening import Opening
+from edge_agent.loop.patience import Patience
 from edge_agent.output import Output
 from edge_agent.records import Record
-from edge_agent.sources.base import Source
+from edge_agent.sources.base import Source, is_patient
+from edge_agent.sources.tally import Tally
 from edge_agent.state.state import State
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger("fsir.run")
 BATCH_RECORDS = 16  # between two looks at the broker
-HOLD_SECONDS = 2.0  # for which a file waits until every task is known
+_PASSED_BY = "records passed by: no task wanted one just then"
 
 
 class Feeding:
@@ -41,10 +43,13 @@ class Feeding:
         self._labelling = labelling
         self._recognition = recognition
         self._waiting: deque[Record] = deque()
-        self._up_at: float | None = None
+        self._opening = Opening(agents, source)
+        self._patience = Patience(agents, source)
+        self._tally = Tally(source.name)
+        self._state: State | None = None  # of a source that is not open yet
 
     def resume(self, state: State) -> None:
-        """Go on where the slowest task is; a source that cannot go back only numbers on.
+        """Go on where the slowest task is; a source that cannot go back only numbers on, later.
 
         The place of everyone who ever read it is looked at: a file in which one of them has changed
         could bring records back that this one has counted, under other numbers, however far back
@@ -52,7 +57,7 @@ class Feeding:
         """
         name = self._source.name
         if not self._source.replayable:
-            self._source.resume(state.last_position(name))
+            self._state = state
             return
         for place in state.positions(name):
             self._source.resume(place)
@@ -61,7 +66,7 @@ class Feeding:
 
     def connected(self, now: float) -> None:
         """The broker will tell the tasks now."""
-        self._up_at = now
+        self._opening.connected(now)
 
     @property
     def ended(self) -> bool:
@@ -70,8 +75,10 @@ class Feeding:
 
     def step(self) -> None:
         """Serve and learn what is there."""
-        if not self._waiting:
+        self._opening.tell()
+        if not self._waiting and self._is_read():
             self._waiting.extend(self._source.poll(BATCH_RECORDS))
+        self._patience.step(came=bool(self._waiting))
         for _ in range(len(self._waiting)):
             if not self._may_pass():
                 break
@@ -82,10 +89,26 @@ class Feeding:
         self._learn()
         self._output.flush()
 
+    def _is_read(self) -> bool:
+        """Whether to look into the source; of a file some records may wait here for their use."""
+        if not self._source.replayable and not self._opening.begun:
+            return self._open()
+        return True
+
+    def _open(self) -> bool:
+        """Whether records may pass; what cannot be read again is opened for the first of them."""
+        is_open = self._opening.is_open()
+        if is_open and self._state is not None:
+            self._source.resume(self._state.last_position(self._source.name))
+            self._state = None
+        return is_open
+
     def _may_pass(self) -> bool:
-        return self._open() and not (self._source.replayable and self._labelling.full)
+        return self._open() and not (is_patient(self._source) and self._labelling.full)
 
     def _serve(self, record: Record) -> None:
+        if not self._opening.wanted:
+            self._tally.add(_PASSED_BY)
         for agent in self._agents:
             served = self._served(agent, record)
             if served is not None:
@@ -100,8 +123,11 @@ class Feeding:
         """Learn the records whose labels are known."""
         while self._open() and (record := self._labelling.decided()) is not None:
             for agent in self._agents:
-                none_yet = not agent.learned
-                if agent.learn(record) and none_yet and agent.learned:
+                before = agent.learned
+                if not agent.learn(record):
+                    continue
+                self._patience.looked_at(agent, learned=agent.learned > before)
+                if not before and agent.learned:
                     log.info("%s: first record learned", agent.name)
             if self._recognition is not None:
                 self._recognition.learn(record)
@@ -111,21 +137,6 @@ class Feeding:
         return record.y is not None or any(
             record.x.get(column) not in (None, NO_LABEL) for column in columns
         )
-
-    def _open(self) -> bool:
-        """Whether records may pass: a file can wait until there is a use for them."""
-        return not self._source.replayable or (self._wanted() and self._held_until() is None)
-
-    def _wanted(self) -> bool:
-        return any(agent.wants_records or agent.serving for agent in self._agents)
-
-    def _held_until(self) -> float | None:
-        """Until when a task may arrive: its first records should not have passed by then."""
-        unheard = any(agent.phase is Phase.WAITING and not agent.reason for agent in self._agents)
-        if not unheard or self._up_at is None:
-            return None
-        until = self._up_at + HOLD_SECONDS
-        return until if time.monotonic() < until else None
 
     # --- for whoever waits ------------------------------------------------------------------------
 
@@ -141,9 +152,7 @@ class Feeding:
             times.append(self._labelling.due(now))
         if self._polls():
             times.append(now + self._source.delay())
-        if (until := self._held_until()) is not None:
-            times.append(until)
-        return times
+        return times + self._opening.due_times() + self._patience.due_times()
 
     def readers(self) -> list[int]:
         """What to wait on for records and labels."""
@@ -151,4 +160,4 @@ class Feeding:
         return self._labelling.readers() + ([] if descriptor is None else [descriptor])
 
     def _polls(self) -> bool:
-        return not self._waiting and not self._source.ended
+        return not self._waiting and not self._source.ended and self._is_read()

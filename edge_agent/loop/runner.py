@@ -17,7 +17,7 @@ from edge_agent.agent import Agent, Phase
 from edge_agent.errors import StorageError
 from edge_agent.labels.queue import Labelling
 from edge_agent.loop.asking import Asking
-from edge_agent.loop.ending import DONE, REFUSED, TOO_FEW, all_answered, shortfall, too_few
+from edge_agent.loop.ending import DONE, TOO_FEW, all_answered, result, shortfall, too_few
 from edge_agent.loop.feeding import Feeding
 from edge_agent.mqtt.connection import Connection
 from edge_agent.output import Output
@@ -58,6 +58,7 @@ class Runner:
     ) -> None:
         self._agents = agents
         self._source = source
+        self._output = output
         self._manner = manner
         self._labelling = Labelling() if labelling is None else labelling
         self._recognition = recognition
@@ -139,6 +140,7 @@ class Runner:
         self._labelling.step(time.monotonic())
         self._feeding.step()
         now = time.monotonic()
+        self._output.step(now)
         for agent in self._agents:
             for message in agent.outgoing(now):
                 self._connection.publish(message.topic, message.payload, message.retain)
@@ -164,8 +166,8 @@ class Runner:
         next_due = min(self._due_times(now))
         if self._feeding.busy:
             return
-        readers = [self._wake_read, *self._feeding.readers()]
-        writers = []
+        readers = [self._wake_read, *self._feeding.readers(), *self._output.readers()]
+        writers = self._output.writers()
         if (descriptor := self._connection.fileno()) is not None:
             readers.append(descriptor)
             if self._connection.wants_write():
@@ -175,7 +177,7 @@ class Runner:
             os.read(self._wake_read, 64)
 
     def _due_times(self, now: float) -> list[float]:
-        times = [now + LONGEST_WAIT_SECONDS]
+        times = [now + LONGEST_WAIT_SECONDS, self._output.due(now)]
         if not self._displaced:
             times.append(self._connection.next_due(now))
         times += self._feeding.due_times(now)
@@ -203,7 +205,7 @@ class Runner:
             return DONE
         if self._too_few():
             return TOO_FEW
-        return REFUSED if any(agent.reason for agent in self._agents) else DONE
+        return result(self._agents)
 
     def _too_few(self) -> bool:
         """Whether the source has ended before some task had its records."""

@@ -30,7 +30,7 @@ from edge_agent.mqtt.client import (
 from fsir.errors import LoginRefusedError
 from fsir.net.backoff import Delays
 from fsir.net.broker import Broker
-from fsir.net.tls import TellingSocket, explain
+from fsir.net.tls import TellingSocket
 
 log = logging.getLogger("fsir.connection")
 KEEPALIVE_SECONDS = 60
@@ -122,7 +122,7 @@ class Connection:
         try:
             greet(client, self._broker, self._versions[0], self._greeting.keepalive_seconds)
         except (OSError, ValueError) as error:  # unreachable, unknown name, failed handshake
-            self._attempts.later(now, explain(error))
+            self._attempts.later(now, self._broker.why(error))
             return
         self._client = client
         self._welcome_by = now + self._greeting.welcome_seconds
@@ -151,7 +151,7 @@ class Connection:
             self._attempts.lasted(now - self._up_at)
         trouble = self._socket.trouble if isinstance(self._socket, TellingSocket) else None
         if trouble is not None:
-            self._attempts.later(now, explain(trouble))
+            self._attempts.later(now, self._broker.why(trouble))
         elif not self._welcomed and not self._refused and self._versions[0] == MQTT_5:
             self._versions.reverse()  # an older broker: try at once what every broker speaks
             self._attempts.due = now
@@ -159,7 +159,7 @@ class Connection:
             self._attempts.later(now, "the connection was lost")
         else:
             self._versions.reverse()
-            self._attempts.later(now, "the broker does not answer")
+            self._attempts.later(now, self._broker.hint() or "the broker does not answer")
 
     def fileno(self) -> int | None:
         """What to wait on, if connected."""

@@ -1,4 +1,4 @@
-"""One topic of one's own, listened to: a sensor, a phone or a button publishes, the agent reads.
+"""Topics of one's own, listened to: a sensor, a phone or a button publishes, the agent reads.
 
 At QoS 0 in a clean session, under a name that nobody else has: so a broker delivers each message
 at most once, and none of the time before.
@@ -17,8 +17,9 @@ from fsir.net.broker import Broker
 
 
 class Subscription:
-    """Hands each message of a topic to `take`; `kind` is what the broker's log calls the listener.
+    """Hands each message of some topics to `take`.
 
+    kind: what the broker's log calls the listener.
     repeats: also hand over what is retained (the last message, once more) or marked as a duplicate.
     """
 
@@ -26,7 +27,7 @@ class Subscription:
         self,
         broker: Broker,
         kind: str,
-        topic: str,
+        topics: str | list[str],
         take: Callable[[MQTTMessage], object],
         *,
         repeats: bool = False,
@@ -35,13 +36,19 @@ class Subscription:
         self._repeats = repeats
         self._arrived = 0
         client_id = f"fsir-{kind}-{os.urandom(6).hex()}"
-        self._connection = Connection(broker, client_id, [topic], self.receive, qos=0)
+        wanted = [topics] if isinstance(topics, str) else topics
+        self._connection = Connection(broker, client_id, wanted, self.receive, qos=0)
 
     def receive(self, message: MQTTMessage) -> None:
         """A message has arrived."""
         self._arrived += 1
         if self._repeats or not (message.retain or message.dup):
             self._take(message)
+
+    @property
+    def up(self) -> bool:
+        """Whether it listens now."""
+        return self._connection.up
 
     def step(self, now: float) -> None:
         """Keep the connection up, and handle one message if there is one."""

@@ -66,7 +66,8 @@ class TaskRecognition:
         answer = recogniser.answer(z, served.get("class"), served.get("confidence", 0.0), v)
         self._remember(record, answer, recogniser)
         if answer.said is not None:
-            served |= {"activity": answer.said, "confidence": answer.confidence, "by": answer.by}
+            served |= {"answer": answer.said, "confidence": answer.confidence, "by": answer.by}
+            served["activity"] = answer.said  # its name in version 0.1
         if self._news is not None:
             served["drift"] = self._news
             self._news = None

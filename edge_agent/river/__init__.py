@@ -1,4 +1,4 @@
-"""The agent's accumulators as a River transformer. Importing this needs River."""
+"""Sliced inverse regression as a River transformer, alone or with a federation behind it."""
 
 from edge_agent.river.transformer import FSIR
 

@@ -20,9 +20,17 @@ if TYPE_CHECKING:
 class FSIR(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
     """Sliced inverse regression: the few directions of the features that tell about the target.
 
-    Alone it learns the directions from its own stream. With a `member` it takes part in a
-    federation: records go to the device's agent, which reports once with noise, and the directions
-    are those that the aggregator sends back.
+    Alone it learns the directions from its own stream, from the tenth record on, and turns a record
+    into uncorrelated numbers of unit variance: as many as there are classes less one, or fewer. It
+    helps where features go together, and where what comes next is slow or naive about that: a
+    stochastic gradient, naive Bayes, neighbours. It keeps linear combinations alone; where a
+    response has no linear trace, or where single features matter beside, put them beside it:
+    `(FSIR() + preprocessing.StandardScaler()) | ...`. It does not forget. Figures are in
+    docs/river.md.
+
+    With a `member` it takes part in a federation: records go to the device's agent, which reports
+    once with noise, and the directions are those that the aggregator sends back; until then the
+    output is empty.
 
     A federated FSIR takes raw features only: as they were measured, or changed by a step that looks
     at one record alone and remembers nothing. A scaler or any other learner upstream would mix each
@@ -35,7 +43,8 @@ class FSIR(base.SupervisedTransformer, base.MiniBatchSupervisedTransformer):
     n_components
         Number of directions; fewer if there are too few features or classes.
     warm_up
-        Records after which features, scales and slices are fixed. Until then the output is empty.
+        Records after which features, their scales and the cuts of a numeric target are fixed.
+        Until then they are those of all records so far. A new class may come at any time.
     slices
         Intervals into which a numeric target is cut.
     member

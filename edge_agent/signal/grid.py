@@ -6,6 +6,7 @@ epoch. Window k has 128 cells and begins with cell 64 k, 1.28 k seconds after th
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -21,17 +22,20 @@ HOP = 64  # cells from one window to the next
 TICKS_PER_CELL = 20
 
 
-def unit_records(margin: int = 0) -> int:
+def unit_records(margin: int = 0, lasts: float = 0.0) -> int:
     """How many windows one sample can touch.
 
-    Those whose 128 cells and two margins contain its time.
+    Those whose 128 cells and two margins contain its time, or one of its times if the same reading
+    comes again for up to `lasts` cells.
 
     >>> [unit_records(margin) for margin in (0, 1, 32, 33)]
     [2, 3, 3, 4]
+    >>> [unit_records(lasts=cells) for cells in (0, 0.5, 64, 65)]
+    [2, 3, 3, 4]
     """
-    if margin < 0:
-        raise ValueError(f"margin {margin}: a margin is a number of cells, 0 or more")
-    return -(-(WINDOW + 2 * margin) // HOP)
+    if margin < 0 or lasts < 0:
+        raise ValueError(f"margin {margin}, lasts {lasts}: a number of cells, 0 or more")
+    return math.ceil((WINDOW + 2 * margin + lasts) / HOP)
 
 
 def span_of(index: int) -> tuple[float, float]:

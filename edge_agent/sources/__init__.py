@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from edge_agent.errors import SourceError
@@ -12,11 +13,14 @@ from edge_agent.sources.base import ENTRY_POINTS, Options, Source
 SCHEMES = {
     "csv": "edge_agent.sources.csv_file:CsvFile",
     "jsonl": "edge_agent.sources.jsonl:open_jsonl",
-    "mqtt": "edge_agent.sources.mqtt_topic:SensorTopic",
+    "mqtt": "edge_agent.sources.mqtt_topic:open_mqtt",
     "iio": "edge_agent.sources.iio.source:open_iio",
     "sensorlogger": "edge_agent.sources.phone.source:open_sensorlogger",
+    "termux": "edge_agent.sources.termux.source:open_termux",
     "signals": "edge_agent.sources.recording:open_recording",
 }
+# Those of them that read a file, whose name is its absolute path.
+FILES = ("csv", "jsonl", "signals")
 
 
 def open_source(address: str, options: Options) -> Source:
@@ -33,6 +37,16 @@ def open_source(address: str, options: Options) -> Source:
 
         return Paced(source, options.time_column, options.speed or 1.0)
     return source
+
+
+def name_of_file(address: str) -> str | None:
+    """The name that a source has which reads a file; None for any other.
+
+    >>> name_of_file("jsonl:-") is None, name_of_file("csv:/srv/../walk.csv")
+    (True, 'csv:/walk.csv')
+    """
+    scheme, _, rest = address.partition(":")
+    return f"{scheme}:{Path(rest).resolve()}" if scheme in FILES and rest not in ("", "-") else None
 
 
 def _factory(scheme: str, address: str) -> Any:

@@ -7,7 +7,9 @@ packages are entry points of the group `fsir.sources` that name a callable
 A source has three duties. No record twice: each record has an ordinal that no other record of the
 same source ever has, and rises. A source that can go back (a file) is `replayable`: `resume`
 continues right behind the position given. A source that cannot (standard input, a sensor) numbers
-on from there: records that were read and not saved are lost.
+on from there: records that were read and not saved are lost. It is opened by `resume`, which comes
+when the first task is accepted. One that is `patient` keeps what is not polled: a file, or a pipe
+whose writer waits. Any other is polled from then on, whether or not a task wants records.
 
 Its `label` says what the response is called where that comes beside the values of a record, so that
 an owner who never shares it is heard whatever a task calls it.
@@ -24,7 +26,7 @@ from typing import Protocol
 from edge_agent.records import START, Position, Record
 from fsir.net.broker import Broker
 
-__all__ = ["ENTRY_POINTS", "START", "Options", "Position", "Record", "Source"]
+__all__ = ["ENTRY_POINTS", "START", "Options", "Position", "Record", "Source", "is_patient"]
 
 ENTRY_POINTS = "fsir.sources"
 
@@ -77,6 +79,8 @@ class Source(Protocol):
     def resume(self, after: Position) -> None:
         """Continue behind a position; before the first poll, where the last call counts.
 
+        Nothing is taken from a sensor before this.
+
         A replayable source raises `SourceError` if the record at this position is not the one that
         was there.
         """
@@ -92,3 +96,8 @@ class Source(Protocol):
 
     def close(self) -> None:
         """Let go of files and connections."""
+
+
+def is_patient(source: Source) -> bool:
+    """Whether what is not polled now stays where it is; unless it says so, only a file's does."""
+    return bool(getattr(source, "patient", source.replayable))

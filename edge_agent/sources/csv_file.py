@@ -1,20 +1,29 @@
-"""`csv:FILE`: a table with a header line.
+"""`csv:FILE`: a table with a header line, in UTF-8.
 
-The separator is comma, semicolon or tab, whichever the header has most of. One line is one row. CSV
-allows a quoted text to go on in the next line, but then one stray quote could swallow all rows
-behind it: such texts are not read, and the log says so.
+What the file is, its separator and its header are told by the same code that reads whole tables
+(`fsir.tables`). One line is one row. CSV allows a quoted text to go on in the next line, but then
+one stray quote could swallow all rows behind it: such texts are not read, and the log says so.
+
+A cursor has the checksum of the header behind that of its line: under another header the same
+values would have other names. Positions of version 0.1 do not have it, and open as they did.
 """
 
 from __future__ import annotations
 
 import csv
 import logging
+import zlib
+from itertools import islice
 
 from edge_agent.errors import SourceError
 from edge_agent.records import UNREADABLE, Position, Record
 from edge_agent.sources.base import Options
 from edge_agent.sources.lines import TOO_LONG, LineSource
-from fsir.errors import shown
+from fsir.errors import TableError, shown
+from fsir.tables.dialect import LINES, fault_of, fields_of, refuse_decimal_commas, separator_of
+from fsir.tables.encodings import UTF_8, decoded, encoding_of, lines_of
+from fsir.tables.formats import HEAD_BYTES, refuse_other_formats
+from fsir.tables.header import EMPTY, SHOULD_NAME, column_names, is_header_again
 
 log = logging.getLogger("fsir.source")
 
@@ -22,7 +31,9 @@ OTHER_LENGTH = "another number of fields than the header"
 OPEN_QUOTE = (
     "a quoted text does not end in its line; texts with line breaks cannot be read, take them out"
 )
-LINE_END = "a carriage return, which ends lines, in the middle of the line"
+AGAIN = "rows not used: the header again"
+NOT_UTF_8 = "rows with bytes that are not UTF-8, which stand for nothing; write UTF-8"
+_LINE_CURSOR = 3  # numbers of a cursor that are about the line
 
 
 class CsvFile(LineSource):
@@ -33,6 +44,7 @@ class CsvFile(LineSource):
     def __init__(self, rest: str, options: Options) -> None:
         super().__init__(rest, options.follow)
         self.columns: list[str] = []  # empty until the header is there
+        self._checksum = 0  # of the header
         self._separator = ","
         self._time_column = options.time_column
         self._told = False
@@ -40,29 +52,69 @@ class CsvFile(LineSource):
     def resume(self, after: Position) -> None:
         """Read the header, then go on behind a record."""
         self._read_header()
+        if after.cursor is not None and (known := after.cursor[_LINE_CURSOR:]):
+            self._compare_header(known[0])
         super().resume(after)
 
-    def _read_header(self) -> None:
-        if (line := self._lines.header()) is not None:
-            self._name_columns(line.decode("utf-8-sig", "replace"))
-        elif self.ended and not self._told:
-            self._told = True
-            log.warning(
-                "%s is empty: its first line should name the columns, "
-                "and the others hold the records",
-                self.path,
+    def _compare_header(self, checksum: int) -> None:
+        if checksum != self._checksum:
+            raise SourceError(
+                f"{self.path}: the header is not the one under which records were read before: "
+                "values would count under other names. Bring the old header back, or put new "
+                "records, with the new header, into a file with another name"
             )
 
-    def _name_columns(self, header: str) -> None:
-        self._separator = max(",;\t", key=header.count)
+    def _read_header(self) -> None:
         try:
-            self.columns = [column.strip() for column in self._fields(header)]
+            head = self._recognise()
+            line = self._lines.header()
+            if line is not None:
+                self._name_columns(line, head)
+        except TableError as error:
+            raise SourceError(str(error)) from None
+        if not self.columns and self.ended:
+            self._tell("%s %s", self.path, EMPTY)
+
+    def _recognise(self) -> bytes:
+        """The first bytes, if they are text in UTF-8."""
+        head = self._lines.head(HEAD_BYTES)
+        refuse_other_formats(head, str(self.path))
+        if (encoding := encoding_of(head)) != UTF_8:
+            name = encoding.upper()
+            raise SourceError(
+                f"{self.path}: this is {name} text, and an agent reads UTF-8 line by line; "
+                f"write UTF-8, or convert it: iconv -f {name} -t UTF-8 FILE > NEW"
+            )
+        return head
+
+    def _name_columns(self, line: bytes, head: bytes) -> None:
+        """The columns, by the first line and what the rows behind it say about the separator."""
+        where = str(self.path)
+        header = decoded(line, UTF_8, where)
+        known = enumerate(lines_of(head.decode(UTF_8, "replace")), 1)
+        rows = [(k, row) for k, row in islice(known, LINES) if row.strip()][1:]
+        self._separator = separator_of([header, *(row for _, row in rows)])
+        try:
+            self.columns = column_names(self._header_fields(header), where)
+        except TableError as error:
+            if line.endswith(b"\n"):
+                raise
+            self._tell("%s; it may not be complete, and no records follow", error)
+            self._lines.read(1)  # to the end
+            return
+        refuse_decimal_commas(rows, self.columns, self._separator, where)
+        self._checksum = zlib.crc32(line)
+        self._require_time()
+
+    def _header_fields(self, header: str) -> list[str]:
+        try:
+            return fields_of(header, self._separator)
         except csv.Error as error:
             raise SourceError(
-                f"{self.path}: the first line should name the columns: {_reason(error)}"
+                f"{self.path}: {SHOULD_NAME}: {fault_of(error, OPEN_QUOTE)}"
             ) from None
-        if not self.columns:
-            raise SourceError(f"{self.path}: the first line should name the columns, and is empty")
+
+    def _require_time(self) -> None:
         if self._time_column not in (None, *self.columns):
             names = ", ".join(self.columns)
             raise SourceError(
@@ -70,41 +122,45 @@ class CsvFile(LineSource):
                 f"but {shown(names)}"
             )
 
-    def _fields(self, text: str) -> list[str]:
-        """The fields of one line.
-
-        Strict: a quote that is not closed is an error, and not the end of a text.
-        """
-        return next(csv.reader([text], delimiter=self._separator, strict=True))
+    def _tell(self, text: str, *about: object) -> None:
+        """Say once why there will be no records."""
+        if not self._told:
+            self._told = True
+            log.warning(text, *about)
 
     def poll(self, limit: int) -> list[Record]:
         """Up to `limit` records that are there now; one that is damaged has no values."""
-        if not self.columns:
+        if not self.columns and not self.ended:
             self._read_header()
         records = []
         for text, cursor in self._lines.read(limit) if self.columns else []:
             self._ordinal += 1
             values = self._values(text, cursor[0])
             fault = "" if values else UNREADABLE
-            records.append(Record(Position(self._ordinal, cursor), values, fault=fault))
+            position = Position(self._ordinal, (*cursor, self._checksum))
+            records.append(Record(position, values, fault=fault))
         return records
 
-    def _values(self, text: bytes, start: int) -> dict[str, str]:
+    def _values(self, raw: bytes, start: int) -> dict[str, str]:
         """The values of a row; none if nobody knows which is which."""
+        text = raw.decode("utf-8", "replace")
+        row: list[str] = []
         try:
-            row = self._fields(text.decode("utf-8", "replace"))
-            if len(row) == len(self.columns):
-                return dict(zip(self.columns, row, strict=True))
-            reason = f"rows not used: {OTHER_LENGTH}" if text else TOO_LONG
+            row = fields_of(text, self._separator)
+            fault = self._fault(raw, row)
         except csv.Error as error:
-            reason = f"rows not used: {_reason(error)}"
-        self.tally.add(reason, where=f"the last one at byte {start}")
-        return {}
+            fault = f"rows not used: {fault_of(error, OPEN_QUOTE)}"
+        where = f"the last one at byte {start}"
+        if fault:
+            self.tally.add(fault, where=where)
+            return {}
+        self.tally.add(NOT_UTF_8, "\ufffd" in text, where)
+        return dict(zip(self.columns, row, strict=True))
 
-
-def _reason(error: csv.Error) -> str:
-    """In our words: those of the module are about its own options."""
-    said = str(error)
-    if "end of data" in said:
-        return OPEN_QUOTE
-    return LINE_END if "new-line" in said else said
+    def _fault(self, raw: bytes, row: list[str]) -> str:
+        """Why the fields of a line are no record; empty if they are."""
+        if not raw:
+            return TOO_LONG
+        if is_header_again(row, self.columns):
+            return AGAIN
+        return "" if len(row) == len(self.columns) else f"rows not used: {OTHER_LENGTH}"

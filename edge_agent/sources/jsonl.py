@@ -109,10 +109,12 @@ class JsonlFile(LineSource):
 class StandardInput:
     """Records from a pipe.
 
-    Nobody can go back in it: after a crash what was read and not saved is lost.
+    Nobody can go back in it: after a crash what was read and not saved is lost. But whoever writes
+    waits until it is read.
     """
 
     replayable = False
+    patient = True
     unit_records = 1
     label = ""
     name = "jsonl:-"

@@ -16,6 +16,7 @@ from pathlib import Path
 from edge_agent.errors import SourceError
 from edge_agent.records import Position
 from edge_agent.sources.tally import Tally
+from fsir.tables.files import why_closed
 
 log = logging.getLogger("fsir.source")
 LONGEST_BYTES = 4 * 2**20  # of one record
@@ -44,9 +45,7 @@ class LineFile:
         try:
             self._file = self.path.open("rb")
         except OSError as error:
-            raise SourceError(
-                f"{self.path}: {error.strerror}; give the path of a file that can be read"
-            ) from None
+            raise SourceError(f"{self.path}: {why_closed(self.path, error)}") from None
 
     def rewind(self) -> None:
         """Go on at the beginning."""
@@ -54,6 +53,10 @@ class LineFile:
         self._long = None
         self._torn = False
         self.ended = False
+
+    def head(self, most: int) -> bytes:
+        """The first bytes of the file, wherever reading is."""
+        return os.pread(self._file.fileno(), most, 0)
 
     def header(self) -> bytes | None:
         """The first line, if it is there yet; reading goes on behind it."""
@@ -67,8 +70,8 @@ class LineFile:
         return lines[0][0] if lines else None
 
     def resume(self, cursor: Sequence[int]) -> None:
-        """Go on behind a line that was read before."""
-        start, end, checksum = cursor
+        """Go on behind a line that was read before; what a source has added is its own."""
+        start, end, checksum = cursor[:3]
         self._file.seek(start)
         self._long = None
         here = 0  # checksum of what is there now

@@ -1,6 +1,8 @@
-"""`mqtt:TOPIC`: sensor readings as JSON on a topic, as Home Assistant and Zigbee2MQTT users do it.
+"""`mqtt:TOPIC`: sensor readings on a topic, as Zigbee2MQTT and Tasmota publish them.
 
-Each message is one record. Messages are read at QoS 0 in a clean session, so that a broker delivers
+Each message is one record: a JSON object, or a plain number, which is called `value`. Where a
+record needs several topics, or its values come only when they change, see `mqtt:@FILE` in
+`edge_agent/sources/home/`. Messages are read at QoS 0 in a clean session, so that a broker delivers
 each at most once; retained ones (the last reading, once more) and those marked as duplicates are
 ignored. A sensor that repeats itself can be told from a new reading by a value that identifies it
 (`--record-id`, for example a time stamp or a counter).
@@ -16,6 +18,7 @@ task's broker: then the readings pass over it, and whoever runs it can see them.
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import zlib
 from collections import Counter, deque
@@ -26,7 +29,7 @@ from paho.mqtt.client import MQTTMessage
 from edge_agent.errors import SourceError
 from edge_agent.mqtt.subscription import Subscription
 from edge_agent.records import Position, Record
-from edge_agent.sources.base import Options
+from edge_agent.sources.base import Options, Source
 from edge_agent.sources.jsonl import record_of, values_of
 from edge_agent.sources.lines import LONGEST_BYTES
 from edge_agent.sources.tally import Tally
@@ -35,11 +38,12 @@ from edge_agent.sources.tally import Tally
 LONGEST_QUEUE = 10_000
 REMEMBERED = 1024  # identities of past readings, where they have one
 REMEMBERED_TEXTS = 100_000  # readings without one, by a digest of 8 bytes
+VALUE = "value"  # what a plain number is called
 REPEATED = "repeated"
 _FLOOD = "readings dropped: this device is too slow for its sensors"
 _REPEATED = (
     "readings not learned: the very same as an earlier one; if yours may repeat, "
-    "name the value that tells them apart with --record-id"
+    "name the value that tells them apart with --record-id, or sample them: mqtt:@FILE"
 )
 _TOO_LONG = f"readings not used: longer than {LONGEST_BYTES} bytes; let each message be one reading"
 
@@ -52,6 +56,28 @@ def check_topic(name: str, topic: str) -> None:
         raise SourceError(
             f"source {name}: not a valid topic filter; + stands for one level, # for the rest"
         )
+
+
+def open_mqtt(rest: str, options: Options) -> Source:
+    """A topic, or the topics of a template."""
+    if not rest.startswith("@"):
+        return SensorTopic(rest, options)
+    from edge_agent.sources.home.source import Home
+
+    return Home(rest[1:], options)
+
+
+def _number(payload: bytes | bytearray) -> dict[str, Any]:
+    """The values of a payload that is a plain number; empty for anything else.
+
+    >>> _number(b"21.5"), _number(b"on"), _number(b"true")
+    ({'value': 21.5}, {}, {})
+    """
+    try:
+        number = json.loads(payload)
+    except (ValueError, RecursionError):
+        return {}
+    return {VALUE: number} if type(number) in (int, float) else {}
 
 
 class SensorTopic:
@@ -113,7 +139,7 @@ class SensorTopic:
         if len(payload) > LONGEST_BYTES:
             self._tally.add(_TOO_LONG, where=f"the last one has {len(payload)} bytes")
             return {}
-        return values_of(payload)
+        return values_of(payload) or _number(payload)
 
     def _is_new(self, topic: str, values: dict[str, Any]) -> bool:
         """Whether this reading was not seen before; without `--record-id` nobody knows."""

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any
 
 from edge_agent.records import Position, Record
-from edge_agent.sources.base import Source
+from edge_agent.sources.base import Source, is_patient
 
 log = logging.getLogger("fsir.source")
 JUMP_SECONDS = 86_400.0  # between two records: nobody waits for so long
@@ -73,6 +73,11 @@ class Paced:
     def replayable(self) -> bool:
         """As the source itself."""
         return self._source.replayable
+
+    @property
+    def patient(self) -> bool:
+        """As the source itself."""
+        return is_patient(self._source)
 
     @property
     def ended(self) -> bool:

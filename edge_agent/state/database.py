@@ -34,7 +34,11 @@ _DAMAGED = (
 class Storage:
     """One SQLite file in a directory that no other agent uses; without a directory, in memory."""
 
-    def __init__(self, directory: Path | None, read_only: bool = False) -> None:
+    def __init__(
+        self, directory: Path | None, read_only: bool = False, *, create: bool = True
+    ) -> None:
+        if directory is not None and (read_only or not create):
+            _check_exists(directory / FILE)
         self.where = "memory" if directory is None else str(directory)
         self._lock: int | None = None
         if directory is None:
@@ -113,6 +117,20 @@ class Storage:
             yield from self._db.execute(query, values)
 
 
+def _check_exists(path: Path) -> None:
+    """Who looks or forgets must not make an empty state where a name was mistyped."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        raise StateError(
+            f"there is no state file {path}: has an agent run with this --state?"
+        ) from None
+    except OSError as error:
+        raise StateError(
+            f"state file {path}: {error.strerror}; whoever runs the agent may read it"
+        ) from None
+
+
 def _locked(directory: Path) -> int:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -147,8 +165,6 @@ def _open(path: Path) -> sqlite3.Connection:
 
 def _open_read_only(path: Path) -> sqlite3.Connection:
     try:
-        if not path.exists():
-            raise StateError(f"there is no state file {path}: has an agent run with this --state?")
         # Open for writing all the same, where that is allowed: an agent whose disk was full, or
         # that was killed, leaves a journal behind, and nobody can read before it has been rolled
         # back.

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from edge_agent.records import START, Position
 
+HOLD = "hold"  # the stage of a release that is no report: whether one was held back
+
 
 @dataclass(frozen=True, kw_only=True)
 class Pin:
@@ -51,6 +53,11 @@ class LedgerRow:
     reason: str = ""
     unit_records: int = 1  # consecutive records that were protected together
     round: int = 1
+
+    @property
+    def is_report(self) -> bool:
+        """Whether it was sent, or is to be; and not only decided."""
+        return self.stage != HOLD
 
 
 @dataclass(frozen=True, kw_only=True)

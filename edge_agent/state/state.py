@@ -8,7 +8,7 @@ time the file says the truth.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -19,14 +19,16 @@ from numpy.typing import NDArray
 from edge_agent.errors import StateError, StorageError
 from edge_agent.records import START, Position
 from edge_agent.state.database import Storage
+from edge_agent.state.holds import Hold, Holds
 from edge_agent.state.positions import Positions
+from edge_agent.state.rewinding import RECOGNITION, Rewound, rewind, sources_of
 from edge_agent.state.rows import LedgerRow, OutboxRow, Pin, Progress
 from edge_agent.state.schema import Owner, owner_of
 from fsir.arrays import Integers
 from fsir.limits import INSTANCE_BYTES
 
 _OUTBOX = ", ".join(field.name for field in fields(OutboxRow))
-_RECOGNITION = "recognition:"  # of a task: no task has a name with a colon
+_REFUSED = "refused:"  # of a task: no task has a name with a colon
 
 Kept = tuple[NDArray[np.int16], Integers]  # quantised rows, and their slices
 
@@ -48,8 +50,10 @@ class State:
         simulated: bool = False,
         read_only: bool = False,
     ) -> None:
-        self._db = Storage(None if directory is None else Path(directory), read_only)
+        place = None if directory is None else Path(directory)
+        self._db = Storage(place, read_only, create=device is not None)
         self._positions = Positions(self._db)
+        self.holds = Holds(self._db, place)
         try:
             owner = owner_of(self._db, Owner(device or "", simulated), read_only)
         except StorageError as error:
@@ -60,6 +64,7 @@ class State:
         except BaseException:
             self.close()
             raise
+        self.where = self._db.where
         self.device = owner.device
         self.simulated = owner.simulated
 
@@ -106,6 +111,17 @@ class State:
     def notes(self) -> dict[str, str]:
         """Why tasks were not accepted, by name."""
         return dict(self._db.rows("SELECT substr(key, 6), value FROM meta WHERE key LIKE 'note:%'"))
+
+    def note_broker(self, address: str) -> None:
+        """Remember where reports go, for whoever asks."""
+        if self.broker() != address:
+            with self._db.transaction():
+                self._db.run("INSERT OR REPLACE INTO meta VALUES ('broker', ?)", address)
+
+    def broker(self) -> str | None:
+        """The broker of the latest run; version 0.1 did not remember it."""
+        rows = self._db.rows("SELECT value FROM meta WHERE key = 'broker'")
+        return next((str(address) for (address,) in rows), None)
 
     def keep_subspace(self, name: str, raw: bytes) -> None:
         """Remember the latest subspace, so that a device can serve without a broker."""
@@ -164,6 +180,8 @@ class State:
     ) -> None:
         statement = "UPDATE tasks SET first = ?, last = ?, learned = ? WHERE name = ?"
         self._db.run(statement, progress.first, progress.last, progress.learned, name)
+        if progress.learned is None:  # with the records their report goes, too
+            self.holds.drop(name)
         if progress.position != START:
             for (source,) in self._db.rows("SELECT source FROM tasks WHERE name = ?", name):
                 self._positions.put(name, source, progress.position)
@@ -197,10 +215,21 @@ class State:
             )
         with self._db.transaction():
             self._save(name, Progress(), (), drop_kept=True)
-            self._db.run("DELETE FROM meta WHERE key = ?", f"{_RECOGNITION}{name}")
+            for kind in (RECOGNITION, _REFUSED):
+                self._db.run("DELETE FROM meta WHERE key = ?", f"{kind}{name}")
             if unpin:
                 self._db.run("DELETE FROM tasks WHERE name = ?", name)
         self._db.run("VACUUM")
+
+    def sources(self) -> list[str]:
+        """Every source that was ever named to a task, read or reported."""
+        return sources_of(self._db)
+
+    def rewind(self, source: str) -> Rewound:
+        """Let a source be read again, unless something of it was reported."""
+        rewound = rewind(self._db, source)
+        self._db.run("VACUUM")
+        return rewound
 
     # --- numbers by which copies of this directory are told apart ---------------------------------
 
@@ -220,16 +249,16 @@ class State:
 
     def recognised(self, name: str, source: str) -> Position:
         """How far the recognition of a task has come in a source."""
-        return self.position(f"{_RECOGNITION}{name}", source)
+        return self.position(f"{RECOGNITION}{name}", source)
 
     def recognition(self, name: str) -> bytes | None:
         """What recognition has learned under a task."""
         query = "SELECT value FROM meta WHERE key = ?"
-        return next((value for (value,) in self._db.rows(query, f"{_RECOGNITION}{name}")), None)
+        return next((value for (value,) in self._db.rows(query, f"{RECOGNITION}{name}")), None)
 
     def keep_recognition(self, name: str, source: str, position: Position, learned: bytes) -> None:
         """Commit what recognition has learned, and the position that it belongs to."""
-        key = f"{_RECOGNITION}{name}"
+        key = f"{RECOGNITION}{name}"
         with self._db.transaction():
             self._db.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, learned)
             self._positions.put(key, source, position)
@@ -237,17 +266,50 @@ class State:
     # --- reports ----------------------------------------------------------------------------------
 
     def record_report(
-        self, row: LedgerRow, out: OutboxRow | None, progress: Progress, *, drop_kept: bool
+        self,
+        row: LedgerRow,
+        out: OutboxRow | None,
+        progress: Progress,
+        *,
+        drop_kept: bool,
+        judged: LedgerRow | None = None,
+        refused: Mapping[str, int] | None = None,
     ) -> None:
         """Spend: ledger, outbox and progress in one transaction.
 
-        Only after this may the report be sent. One that will not be sent is spent all the same.
+        Only after this may the report be sent. One that will not be sent is spent all the same, and
+        so is the judgement that it was not to be held. `refused` stays for its owner's eyes.
         """
         with self._db.transaction():
+            if judged is not None:
+                self._book(judged)
             self._db.insert("ledger", vars(row))
             if out is not None:
                 self._db.insert("outbox", vars(out))
             self._save(row.task, progress, (), drop_kept=drop_kept)
+            self._keep_refused(row.task, refused or {})
+
+    def record_hold(self, row: LedgerRow, hold: Hold, progress: Progress) -> None:
+        """Hold a report back, with what it is about: only after this may its absence be seen."""
+        with self._db.transaction():
+            self._book(row)
+            self._save(row.task, progress, (), drop_kept=False)
+            self.holds.put(row.task, hold)
+
+    def _book(self, row: LedgerRow) -> None:
+        entry = vars(row)
+        self._db.insert("ledger", entry)
+
+    def _keep_refused(self, name: str, refused: Mapping[str, int]) -> None:
+        key = f"{_REFUSED}{name}"
+        self._db.run("DELETE FROM meta WHERE key = ?", key)
+        if refused:
+            self._db.run("INSERT INTO meta VALUES (?, ?)", key, json.dumps(dict(refused)))
+
+    def refused(self, name: str) -> dict[str, int]:
+        """Records that were not accepted for the last report of a task, by reason."""
+        rows = self._db.rows("SELECT value FROM meta WHERE key = ?", f"{_REFUSED}{name}")
+        return next((json.loads(text) for (text,) in rows), {})
 
     def ledger(self, digest: bytes | None = None) -> list[LedgerRow]:
         """Every release of this device, across all its tasks, or those of one task."""

@@ -33,7 +33,21 @@ def hidden(counts: Matrix, levels: Levels, N: int) -> Flags:
 
 
 def with_expectation(made: Classifier, m: Merged, basis: Matrix) -> tuple[Classifier, Prediction]:
-    """The classifier, how often it is right, and what it must not be relied on for.
+    """The classifier, how often it is right, and what it must not be relied on for."""
+    prediction = expected_of(made, m, basis)
+    unseen = np.flatnonzero(hidden(m.shares, m.levels, m.N))
+    careful = replace(
+        made,
+        # Without noise scores are log odds as they come.
+        temperature=prediction.temperature if m.levels.sums > 0.0 else 1.0,
+        doubtful=tuple(made.classes[h] for h in unseen),
+        guess=float(m.weights.max()),
+    )
+    return careful, prediction
+
+
+def expected_of(made: Classifier, m: Merged, basis: Matrix, times: int = 1) -> Prediction:
+    """What to expect of a classifier whose centroids were known from so many times the reports.
 
     Nobody has reported how far strangers are from those who took part: it is as if they were alike.
     """
@@ -44,20 +58,11 @@ def with_expectation(made: Classifier, m: Merged, basis: Matrix) -> tuple[Classi
     sampling = float(np.trace(pooled)) / len(pooled) / m.N
     strangers = Strangers(
         centres=made.centroids,
-        variances=mechanism / shares**2 + sampling / shares,
+        variances=(mechanism / shares**2 + sampling / shares) / times,
         shapes=(pooled,),
         shares=shares,
     )
-    prediction = predicted(Rule(made.weights, made.bias), strangers)
-    unseen = np.flatnonzero(hidden(m.shares, m.levels, m.N))
-    careful = replace(
-        made,
-        # Without noise scores are log odds as they come.
-        temperature=prediction.temperature if m.levels.sums > 0.0 else 1.0,
-        doubtful=tuple(made.classes[h] for h in unseen),
-        guess=float(shares.max()),
-    )
-    return careful, prediction
+    return predicted(Rule(made.weights, made.bias), strangers)
 
 
 def doubts(made: Classifier, accuracy: float) -> list[str]:

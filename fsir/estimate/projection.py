@@ -1,4 +1,8 @@
-"""What a device does with the published subspace: coordinates of its records, and their class."""
+"""What a device does with the published subspace: coordinates of its records, and their class.
+
+A record gets the same bits alone and among others (`fsir.estimate.in_order`): who has the exported
+subspace elsewhere finds what the device has found.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from fsir.arrays import Matrix
 from fsir.errors import MessageError, RecordError
+from fsir.estimate.in_order import product, row_sums
 from fsir.privacy.plan import final_stage
 from fsir.privacy.quantiser import Quantiser
 from fsir.task.task import Task
@@ -42,7 +47,7 @@ class Projector:
     ...     "report": {"records": 100},
     ... })
     >>> import numpy as np
-    >>> subspace = fsir.Subspace(
+    >>> subspace = fsir.SubspaceMessage(
     ...     task=task.digest,
     ...     version=1,
     ...     features=("b",),
@@ -71,28 +76,35 @@ class Projector:
         chosen = task.features.indices(subspace.features)
         self._centre = np.array(task.features.centre)[list(chosen)]
         self._scale = np.array(task.features.scale)[list(chosen)]
-        self._bounded = _bounded_by_map(task) if task.public else _bounded_by_stage(task, chosen)
+        if task.public is None:
+            self._bounded = _bounded_by_stage(task, chosen)
+        else:
+            self._bounded = _bounded_by_map(self._centre, self._scale, task.clip.truncate)
         self._subspace = subspace
 
     def project(self, X: ArrayLike) -> Matrix:
         """Coordinates of rows over `subspace.features`, in raw units."""
-        return np.asarray(((self._rows(X) - self._centre) / self._scale) @ self._subspace.basis)
+        return product((self._rows(X) - self._centre) / self._scale, self._subspace.basis)
 
-    def classify(self, X: ArrayLike) -> tuple[list[str], Matrix]:
-        """The most probable class of each row, and how probable it is."""
+    def chances(self, X: ArrayLike) -> Matrix:
+        """How probable each class is, rows x classes, in the order of the classifier's classes."""
         classifier = self._subspace.classifier
         if classifier is None:
             detail = "the subspace of a numeric response carries no classifier; use project"
             raise RecordError("no classifier", detail)
         basis = self._subspace.basis if classifier.basis is None else classifier.basis
-        rows = self._bounded(self._rows(X))
-        scores = rows @ basis @ classifier.weights.T + classifier.bias
+        rows = product(self._bounded(self._rows(X)), basis)
+        scores = product(rows, classifier.weights.T) + classifier.bias
         scores /= classifier.temperature
         chances = np.exp(scores - scores.max(axis=1, keepdims=True))
-        chances /= chances.sum(axis=1, keepdims=True)
+        return np.asarray(chances / row_sums(chances))
+
+    def classify(self, X: ArrayLike) -> tuple[list[str], Matrix]:
+        """The most probable class of each row, and how probable it is."""
+        chances = self.chances(X)
+        classes = () if self._subspace.classifier is None else self._subspace.classifier.classes
         best = chances.argmax(axis=1)
-        labels = [classifier.classes[h] for h in best]
-        return labels, np.asarray(chances[np.arange(len(best)), best])
+        return [classes[h] for h in best], chances[np.arange(len(best)), best]
 
     def doubt(self, label: str) -> str | None:
         """Why nobody should rely on it where a record is taken for this class, or None."""
@@ -129,9 +141,6 @@ def _bounded_by_stage(task: Task, chosen: tuple[int, ...]) -> Callable[[Matrix],
     return lambda rows: quantiser.clipped(quantiser.truncated(rows)) * stage.grid
 
 
-def _bounded_by_map(task: Task) -> Callable[[Matrix], Matrix]:
+def _bounded_by_map(centre: Matrix, scale: Matrix, R: float) -> Callable[[Matrix], Matrix]:
     """Standardise and truncate: how far a record lies from the centre of a class, nobody knows."""
-    centre = np.array(task.features.centre)
-    scale = np.array(task.features.scale)
-    R = task.clip.truncate
     return lambda rows: np.clip((rows - centre) / scale, -R, R)

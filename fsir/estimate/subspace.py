@@ -8,12 +8,15 @@ post-processing of what devices have released.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from fsir.arrays import Matrix
 from fsir.estimate.classifier import classifier, doubts, with_expectation
-from fsir.estimate.covariance import covariance, merged
+from fsir.estimate.covariance import Merged, covariance, merged
 from fsir.estimate.directions import (
+    Whitened,
     count_directions,
     directions,
     noise_level,
@@ -25,7 +28,7 @@ from fsir.estimate.totals import Totals
 from fsir.estimate.trimming import cut
 from fsir.estimate.uncertainty import expected_loss
 from fsir.task.task import TRIMMED, Task
-from fsir.wire.messages import Subspace
+from fsir.wire.messages import Classifier, Subspace
 
 
 def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) -> Subspace:
@@ -87,6 +90,48 @@ def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) 
             f"{totals.devices} reports about {totals.n} records: "
             "there is nothing to estimate from yet"
         )
+    found = fit(task, totals)
+    m = found.m
+    p, H = m.M.shape
+    made = found.classifier
+    notes = _notes(task, totals.devices, found.seen, found.d)
+    accuracy = None
+    if made is not None and task.counts_refused:  # the tasks of version 0.1 end as they began
+        made, prediction = with_expectation(made, m, found.basis)
+        accuracy = prediction.accuracy
+        notes += doubts(made, accuracy)
+    return Subspace(
+        task=task.digest,
+        version=version,
+        features=tuple(task.features.names[j] for j in totals.stage.features),
+        basis=found.basis,
+        singular_values=found.white.singular_values,
+        noise_level=noise_level(p, H - 1, m.N),
+        expected_error=expected_loss(m, found.Sigma, found.white, found.d),
+        devices=totals.devices,
+        records=m.N,
+        refused=refused,
+        classifier=made,
+        notes=tuple(notes),
+        expected_accuracy=accuracy,
+    )
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Fit:
+    """Directions and classifier, and what they were made from."""
+
+    m: Merged
+    Sigma: Matrix
+    white: Whitened
+    seen: int  # directions that stand out of the noise
+    d: int
+    basis: Matrix
+    classifier: Classifier | None
+
+
+def fit(task: Task, totals: Totals) -> Fit:
+    """What merged reports give under a task without a public map."""
     m = merged(totals)
     p, H = m.M.shape
     Sigma = covariance(m)
@@ -97,27 +142,7 @@ def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) 
     basis = standardised(m, Sigma, directions(m, white, d))
     classes = task.response.classes
     made = classifier(classes, m, basis) if classes else None
-    notes = _notes(task, totals.devices, seen, d)
-    accuracy = None
-    if made is not None and task.counts_refused:  # the tasks of version 0.1 end as they began
-        made, prediction = with_expectation(made, m, basis)
-        accuracy = prediction.accuracy
-        notes += doubts(made, accuracy)
-    return Subspace(
-        task=task.digest,
-        version=version,
-        features=tuple(task.features.names[j] for j in totals.stage.features),
-        basis=basis,
-        singular_values=values,
-        noise_level=noise_level(p, H - 1, m.N),
-        expected_error=expected_loss(m, Sigma, white, d),
-        devices=totals.devices,
-        records=m.N,
-        refused=refused,
-        classifier=made,
-        notes=tuple(notes),
-        expected_accuracy=accuracy,
-    )
+    return Fit(m=m, Sigma=Sigma, white=white, seen=seen, d=d, basis=basis, classifier=made)
 
 
 def _notes(task: Task, devices: int, seen: int, d: int) -> list[str]:

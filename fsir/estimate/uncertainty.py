@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import astuple, replace
+
 import numpy as np
 
 from fsir.arrays import Matrix
-from fsir.estimate.covariance import Merged, centred, covariance, stretch
+from fsir.estimate.covariance import Levels, Merged, centred, covariance, stretch
 from fsir.estimate.directions import Whitened, directions, signal, whitened
 
 _SEED = 20130625  # the same integers must give the same published bits
@@ -14,15 +16,16 @@ _FEWEST = 4
 _WORK = 2 * 10**7  # ... times p^3: from p = 47 on fewer, which bounds the time to seconds
 
 
-def expected_loss(m: Merged, Sigma: Matrix, white: Whitened, d: int) -> float:
+def expected_loss(m: Merged, Sigma: Matrix, white: Whitened, d: int, times: int = 1) -> float:
     """The expected projection loss of the estimate with `d` directions.
 
     The estimate, with singular values freed of noise, is taken as the truth; noise of mechanism and
-    sampling is drawn anew and the same estimator runs on it.
+    sampling is drawn anew, that of so many times as many devices, and the same estimator runs on
+    it.
     """
     M = _without_noise(m, white, d)
     truth = np.linalg.solve(Sigma, np.linalg.svd(M, full_matrices=False)[0][:, :d])
-    again = _drawn_anew(m, M, Sigma)
+    again = _drawn_anew(_of_more(m, times), M, Sigma)
     drawn = np.linalg.qr(directions(again, whitened(again, covariance(again)), d))[0]
     shared = ((np.linalg.qr(truth)[0].T @ drawn) ** 2).sum((-2, -1))
     return float(np.sqrt(np.maximum(2.0 * (d - shared), 0.0)).mean())
@@ -33,6 +36,12 @@ def _without_noise(m: Merged, white: Whitened, d: int) -> Matrix:
     low_rank = (white.U[:, :d] * np.sqrt(signal(white, m.N)[:d])) @ white.V[:d]
     back = stretch(m, 0.5) @ (white.eigenvectors / white.gains)
     return np.asarray(back @ low_rank @ np.linalg.pinv(white.right))
+
+
+def _of_more(m: Merged, times: int) -> Merged:
+    """The same means per record from so many times as many devices: all noise is smaller."""
+    variances = (value / times for value in astuple(m.levels))
+    return replace(m, N=times * m.N, levels=Levels(*variances))
 
 
 def _drawn_anew(m: Merged, M: Matrix, Sigma: Matrix) -> Merged:

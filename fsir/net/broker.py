@@ -8,7 +8,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fsir.errors import ConnectionSettingsError
-from fsir.net.tls import TellingSocket
+from fsir.net import probe
+from fsir.net.certificates import client_context
+from fsir.net.tls import OTHER_NAME, TellingSocket, explain, is_hung_up, unacceptable
 
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
@@ -62,18 +64,29 @@ class Broker:
 
     def context(self) -> ssl.SSLContext:
         """The TLS settings."""
-        try:
-            context = ssl.create_default_context(cafile=self.ca)
-            if self.certificate is not None:
-                context.load_cert_chain(self.certificate, self.key)
-        except (OSError, ssl.SSLError) as error:
-            ours = "--ca, --cert and --key (PEM files)"
-            flags = f"--{self.prefix}ca (a PEM file)" if self.prefix else ours
-            raise ConnectionSettingsError(
-                f"certificates of {self}: {error}; check {flags}"
-            ) from None
+        context = client_context(self.ca, self.certificate, self.key, self.prefix)
         context.sslsocket_class = TellingSocket
         return context
+
+    # --- what to tell its owner -------------------------------------------------------------------
+
+    def why(self, error: Exception) -> str:
+        """Why there is no connection, and what to do about it."""
+        if isinstance(error, ssl.SSLCertVerificationError):
+            return self._why_unacceptable(error)
+        if self.tls and is_hung_up(error):
+            return self.hint() or explain(error)
+        return explain(error)
+
+    def hint(self) -> str:
+        """Why nobody answers in MQTT where somebody takes our calls; empty if nobody knows."""
+        return probe.hint(self.host, self.port, self.tls)
+
+    def _why_unacceptable(self, error: ssl.SSLCertVerificationError) -> str:
+        names = ""
+        if error.verify_code in OTHER_NAME:
+            names = probe.names(self.host, self.port, self.ca)
+        return unacceptable(error, self.ca, self.host, names, self.prefix)
 
 
 def _password_in_sight(prefix: str) -> ConnectionSettingsError:

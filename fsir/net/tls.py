@@ -6,6 +6,8 @@ import contextlib
 import ssl
 from typing import TYPE_CHECKING
 
+from fsir.net.certificates import clock
+
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
 
@@ -76,13 +78,50 @@ class TellingSocket(ssl.SSLSocket):
 
 
 def explain(error: Exception) -> str:
-    """What to tell the owner of this machine."""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        return (
-            f"we do not accept the broker's certificate: {error.verify_message}. "
-            "Check --ca (the authority of the broker), the host in --broker, "
-            "and the clock of this machine"
-        )
+    """What to tell the owner of this machine about an error that is not about the broker's name."""
     reason = getattr(error, "reason", None) or ""
     known = (words for end, words in _ALERTS.items() if reason.endswith(f"ALERT_{end}"))
     return next(known, str(error))
+
+
+def is_hung_up(error: Exception) -> bool:
+    """Whether somebody took our call, and may not speak TLS: it has not objected in its words."""
+    if isinstance(error, ssl.SSLError):
+        return "ALERT" not in (error.reason or "")
+    silent = isinstance(error, TimeoutError) and "handshake" in str(error)
+    return silent or isinstance(error, ConnectionResetError | ConnectionAbortedError)
+
+
+# What OpenSSL finds in a certificate, by its number.
+EXPIRED = 10
+NOT_YET_VALID = 9
+OTHER_NAME = (62, 64)  # host name, address
+_UNKNOWN_AUTHORITY = (18, 19, 20, 21)
+
+
+def unacceptable(
+    error: ssl.SSLCertVerificationError, ca: str | None, host: str, names: str, prefix: str
+) -> str:
+    """Why we do not accept a broker's certificate, which is for these `names`."""
+    if error.verify_code in OTHER_NAME:
+        why = (
+            f"it is for {names or 'another name'}, not for {host}. Give the name in it "
+            f"with --{prefix}broker, or have one made for this name"
+        )
+    elif error.verify_code in _UNKNOWN_AUTHORITY and ca is None:
+        why = (
+            "it is not from an authority that this machine knows. "
+            f"Give the certificate of the one that signed it with --{prefix}ca"
+        )
+    elif error.verify_code in _UNKNOWN_AUTHORITY:
+        why = (
+            f"it is not from the authority of --{prefix}ca {ca}. "
+            "Give the certificate of the one that signed it"
+        )
+    elif error.verify_code == EXPIRED:
+        why = f"it has expired, or its authority has. Renew it, or set the clock. {clock()}"
+    elif error.verify_code == NOT_YET_VALID:
+        why = f"it is not valid yet. Set the clock. {clock()}"
+    else:
+        why = f"{error.verify_message}. Ask whoever runs the broker"
+    return f"we do not accept the broker's certificate: {why}"

@@ -71,8 +71,13 @@ def describe(task: Task) -> str:
     )
 
 
+def reports(task: Task) -> list[str]:
+    """What leaves the device in each report of a task, one line each."""
+    return [_stage(task, stage) for stage in all_stages(task)]
+
+
 def _leaving(task: Task) -> list[str]:
-    stages = [f"{k}. {_stage(task, stage)}" for k, stage in enumerate(all_stages(task), 1)]
+    stages = [f"{k}. {report}" for k, report in enumerate(reports(task), 1)]
     presence = "Presence messages tell when the device is on."
     return [
         *stages,

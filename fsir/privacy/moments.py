@@ -9,7 +9,7 @@ merge of a stream gives the same bits on every machine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -24,6 +24,8 @@ from fsir.task.records import RecordReader
 from fsir.task.slicing import UNKNOWN
 from fsir.task.task import Task
 
+Look = Callable[[Matrix, Integers], object]
+
 
 class Moments:
     """Running moments of one stage on one device, before any noise.
@@ -34,6 +36,9 @@ class Moments:
         The task.
     stage
         The report that the moments are for: `first_stage(task)`, or after screening `final_stage`.
+    look
+        Is shown every block of accepted rows and their slices as they came, before they are
+        quantised. It changes nothing about what is learned.
 
     Attributes
     ----------
@@ -64,11 +69,12 @@ class Moments:
     array([1., 1.])
     """
 
-    def __init__(self, task: Task, stage: Stage) -> None:
+    def __init__(self, task: Task, stage: Stage, look: Look | None = None) -> None:
         self.stage = stage
         self.quantiser = quantiser_of(task, stage)
         self.refused: dict[str, int] = {}
         self._task = task
+        self._look = look
         self._slicing = task.slicing
         self._reader = RecordReader(task, stage.features)
         self._sums = Sums(stage, self.quantiser)
@@ -144,7 +150,7 @@ class Moments:
         while start < len(rows):
             if not self._waiting and len(rows) - start >= size:  # large blocks need no copy
                 block = slice(start, start + size)
-                self._add(self.quantiser.whole(rows[block], slices[block]), slices[block])
+                self._take(rows[block], slices[block])
             else:
                 block = slice(start, start + size - self._waiting)
                 self._wait(rows[block], slices[block])
@@ -182,8 +188,12 @@ class Moments:
         waiting = self._waiting
         self._waiting = 0
         if waiting:
-            slices = self._buffered_slices[:waiting]
-            self._add(self.quantiser.whole(self._buffer[:waiting], slices), slices)
+            self._take(self._buffer[:waiting], self._buffered_slices[:waiting])
+
+    def _take(self, rows: Matrix, slices: Integers) -> None:
+        if self._look is not None:
+            self._look(rows, slices)
+        self._add(self.quantiser.whole(rows, slices), slices)
 
     def _add(self, K: Matrix, slices: Integers) -> None:
         self._sums.add(self.quantiser.clipped(K), slices)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from fsir.arrays import Integers, Matrix
+from fsir.errors import FsirError
 from fsir.proposal.constants import (
     Choice,
     Expectation,
@@ -43,6 +44,7 @@ def propose(
     progress: Callable[[int, int], None] | None = None,
     *,
     numeric: bool = False,
+    coordinates: int | None = None,
 ) -> Proposal:
     """Standardisation, map, clip and split for a task, from public records alone.
 
@@ -62,12 +64,16 @@ def propose(
         Called with how much of the rehearsal is done, and how much there is.
     numeric
         Whether slices are intervals of a number, and not classes.
+    coordinates
+        How many numbers the map turns a record into; None: as many as the noise lets use.
     """
     parts, by_people = _parts(slices, H, groups)
     kind = "people" if by_people else "blocks"
     ridge = choose_ridge(standard(X).apply(X), slices, H, parts)
     most = most_coordinates(len(X), X.shape[1], H)
     usual = usual_choice(expected, H, most)
+    if coordinates is not None:
+        usual = replace(usual, coordinates=_asked(coordinates, most))
     chosen = usual
     why = {
         "scale": "one for all features where they are on one scale already, else the standard "
@@ -81,7 +87,8 @@ def propose(
         accuracy = {"accuracy": round(right, 4)}
         why["sample"] = f"alone it is right about {right:.1%} of {kind} that it has not seen"
     if by_people and accuracy:
-        alternatives = _alternatives(usual, H, most)
+        sizes = _other_sizes(usual, H, most) if coordinates is None else []
+        alternatives = _alternatives(usual, sizes)
         rehearsed = rehearse(X, slices, parts, ridge, expected, alternatives, progress)
         chosen = best(rehearsed, usual)
         why["rehearsal"] = _rehearsal(rehearsed, usual, chosen)
@@ -92,7 +99,10 @@ def propose(
     sample = PublicSample.of(X, slices, H, ridge, chosen.coordinates)
     sections = sample.sections(chosen, numeric=numeric)
     sections["public"] |= accuracy
-    return Proposal(sections=sections, why=why | _explained(chosen, sections, expected))
+    why |= _explained(chosen, sections, expected)
+    if coordinates is not None:
+        why["coordinates"] = f"{sections['public']['coordinates']}, as asked"
+    return Proposal(sections=sections, why=why)
 
 
 def _parts(slices: Integers, H: int, groups: Integers | None) -> tuple[Integers, bool]:
@@ -104,12 +114,23 @@ def _parts(slices: Integers, H: int, groups: Integers | None) -> tuple[Integers,
     return blocks(slices, H), False
 
 
-def _alternatives(usual: Choice, H: int, most: int) -> list[Choice]:
+def _asked(coordinates: int, most: int) -> int:
+    if not 1 <= coordinates <= most:
+        raise FsirError(
+            f"coordinates = {coordinates}: such a sample can tell about {most}; give 1 to {most}"
+        )
+    return coordinates
+
+
+def _other_sizes(usual: Choice, H: int, most: int) -> list[int]:
     q = usual.coordinates
-    sizes = {max(q // _OTHER_SIZE, min(H - 1, most)), min(q * _OTHER_SIZE, most)} - {q}
+    return sorted({max(q // _OTHER_SIZE, min(H - 1, most)), min(q * _OTHER_SIZE, most)} - {q})
+
+
+def _alternatives(usual: Choice, sizes: Sequence[int]) -> list[Choice]:
     return [
         usual,
-        *(replace(usual, coordinates=size) for size in sorted(sizes)),
+        *(replace(usual, coordinates=size) for size in sizes),
         *(replace(usual, clip_factor=factor) for factor in _OTHER_CLIPS),
         replace(usual, split=_OTHER_SPLIT),
     ]

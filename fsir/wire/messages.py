@@ -106,7 +106,7 @@ class Classifier:
 class Subspace:
     """The estimate that devices use: a standardised record `x` becomes `basis^T x`.
 
-    `Projector` does it.
+    `Projector` does it. As a message it has no task, whose centres and scales it needs.
 
     Attributes
     ----------
@@ -129,7 +129,7 @@ class Subspace:
     --------
     >>> import numpy as np
     >>> import fsir
-    >>> fsir.Subspace(
+    >>> fsir.SubspaceMessage(
     ...     task=bytes(32),
     ...     version=1,
     ...     features=("a", "b"),

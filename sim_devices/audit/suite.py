@@ -20,6 +20,7 @@ from sim_devices.audit.shipped.agent import through_agent
 from sim_devices.audit.shipped.broken import BROKEN
 from sim_devices.audit.shipped.canary import mapped, orthogonal
 from sim_devices.audit.shipped.cases import LOOSE, Case, all_cases, small_task
+from sim_devices.audit.shipped.holding import of_hold
 from sim_devices.audit.shipped.judge import finding, judge, of_case, of_processes
 from sim_devices.audit.subject import law_of_claim, ordinary, streams_of
 
@@ -94,6 +95,7 @@ def shipped(runs: int, seed: int) -> Iterator[Expected]:
     rng = np.random.default_rng(seed)
     for case in all_cases():
         yield Expected(of_case(case, runs, rng), False)
+    yield Expected(of_hold(runs), False)
     yield Expected(of_processes(cases.two_stages(one_by_one=False)), False)
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from fsir.net.files import writable_folder
+from fsir.net.installed import require
+
 
 def add_federation(parser: argparse.ArgumentParser) -> None:
     """Broker, budget, faults, and where the results go."""
@@ -95,3 +98,42 @@ def share(text: str) -> float:
     if not 0.0 <= value <= 1.0:
         raise argparse.ArgumentTypeError(f"{text!r} is not a share between 0 and 1")
     return value
+
+
+def picture_folder(path: Path) -> Path:
+    """The folder of --out, and somebody who can draw: missed before the work, not after it."""
+    require("matplotlib")
+    return writable_folder("--out", path)
+
+
+def epsilons(text: str) -> tuple[float, ...]:
+    """Numbers above 0, between commas.
+
+    >>> epsilons("0.5,1")
+    (0.5, 1.0)
+    """
+    try:
+        values = tuple(dict.fromkeys(float(part) for part in text.split(",")))
+    except ValueError:
+        values = ()
+    if not values or not all(0.0 < value < float("inf") for value in values):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers above 0, as 0.5,1")
+    return values
+
+
+def positives(text: str) -> tuple[int, ...]:
+    """Whole numbers of at least 1, between commas.
+
+    >>> positives("5,10")
+    (5, 10)
+    """
+    return tuple(dict.fromkeys(positive(part) for part in text.split(",")))
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Texts between commas, each once.
+
+    >>> names("a, b")
+    ('a', 'b')
+    """
+    return tuple(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))

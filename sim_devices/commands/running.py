@@ -10,6 +10,8 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from fsir.errors import FsirError
+from fsir.net.files import writing
+from sim_devices.commands.options import picture_folder
 from sim_devices.network.federation import PATIENCE_SECONDS, Outcome, federate
 from sim_devices.network.fleet import Faults
 from sim_devices.results import report
@@ -44,6 +46,7 @@ def run(
     compare: bool = False,
 ) -> int:
     """Run the federation (several of them to compare), evaluate, draw, tell."""
+    directory = picture_folder(options.out / scenario.population.name)
     mechanisms = COMPARED if compare else (options.mechanism,)
     results: list[Result] = []
     for mechanism in mechanisms:
@@ -54,7 +57,7 @@ def run(
     for delta in deltas[1:] if len(mechanisms) == 1 else []:
         outcome = federation(options, scenario, delta, options.mechanism, dimension)
         beside.append(evaluate(outcome, scenario, False))
-    _tell(options, scenario, results, beside)
+    _tell(options, scenario, results, beside, directory)
     return 0
 
 
@@ -63,10 +66,11 @@ def _tell(
     scenario: Scenario,
     results: list[Result],
     beside: list[Result],
+    directory: Path,
 ) -> None:
-    directory: Path = options.out / scenario.population.name
     title = f"{scenario.population.name}: those who took no part, projected"
-    png, html = report.write_pictures(results, directory, title)
+    with writing("--out", directory):
+        png, html = report.write_pictures(results, directory, title)
     if not options.json:
         report.show(results, beside, png, html)
         return

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from fsir.net.files import writable_folder
 from sim_devices.datasets.har import FEATURES, WINDOWS_TEST, WINDOWS_TRAIN, read_windows
 from sim_devices.datasets.population import DataError
 
@@ -70,7 +71,7 @@ def fetch_har(
     folder = Path(destination)
     archive = folder / HAR_FILE
     if not archive.exists():
-        folder.mkdir(parents=True, exist_ok=True)
+        writable_folder("--to", folder)
         part = archive.with_suffix(".part")
         try:
             _download(url, part, timeout, limit, progress)

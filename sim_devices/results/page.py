@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sim_devices.results import bars, scatter
+from fsir.fitted.drawing import COLOURS
+from sim_devices.results import bars, curve_svg, learned, scatter, table
 from sim_devices.results.bars import Bar
-from sim_devices.results.picture import COLOURS, WRONG, Panel, words
+from sim_devices.results.curves import Chart
+from sim_devices.results.picture import WRONG, Panel, words
 from sim_devices.results.story import Section
+from sim_devices.results.table import Table
 
 _STYLE = (
     ":root{color-scheme:light dark;--ink:#1d2226;--faint:#5c666f;--line:#c9d0d6;--grid:#edf0f2;"
@@ -58,13 +61,17 @@ class Page:
     sections: Sequence[Section]
     bars: Sequence[Bar]
     notes: Sequence[str]
+    charts: Sequence[Chart] = ()
+    legend: str = ""  # how to read them
+    table: Table | None = None  # of what they show
+    learned: str = ""  # the directions, as HTML
 
 
 def write(path: Path, page: Page) -> Path:
     """Write the page and return its path."""
     head = (
         '<meta charset="utf-8"><meta name="viewport" content="width=device-width,initial-scale=1">'
-        f"<title>{_text(page.title)}</title><style>{_STYLE}{bars.STYLE}</style>"
+        f"<title>{_text(page.title)}</title><style>{_style(page)}</style>"
     )
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
@@ -72,6 +79,11 @@ def write(path: Path, page: Page) -> Path:
         encoding="utf-8",
     )
     return path
+
+
+def _style(page: Page) -> str:
+    more = curve_svg.STYLE + table.STYLE if page.charts else ""
+    return f"{_STYLE}{bars.STYLE}{more}{learned.STYLE if page.learned else ''}"
 
 
 def _body(page: Page) -> str:
@@ -85,11 +97,27 @@ def _body(page: Page) -> str:
     compared = ""
     if page.bars:
         compared = f"<h2>What is it compared with?</h2>{bars.chart(page.bars)}"
+    found = f"<h2>What was learned</h2>{page.learned}" if page.learned else ""
     notes = "".join(f"<li>{_text(note)}</li>" for note in page.notes)
     return (
-        f'<h1>{_text(page.title)}</h1>{verdict}<div class="panels">{figures}</div>'
-        f"{_legend(page.panels[0])}{sections}{compared}"
+        f'<h1>{_text(page.title)}</h1>{verdict}{_curves(page)}<div class="panels">{figures}</div>'
+        f"{_legend(page.panels[0])}{sections}{compared}{found}"
         f'<h2>Read this too</h2><ul class="notes">{notes}</ul>'
+    )
+
+
+def _curves(page: Page) -> str:
+    if page.table is None:
+        return ""
+    drawn = "".join(
+        f"<figure><figcaption>{_text(chart.title)}</figcaption>{curve_svg.svg(chart)}</figure>"
+        for chart in page.charts
+    )
+    question = _text(page.table.question)
+    return (
+        f'<h2>{question}</h2><div class="panels curves">{drawn}</div>'
+        f'<p class="legend">{_text(page.legend)}</p>{table.page(page.table)}'
+        "<h2>Those who took no part, projected</h2>"
     )
 
 

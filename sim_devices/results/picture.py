@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.arrays import Flags, Integers, Matrix
+from fsir.arrays import Flags, Matrix
+from fsir.fitted.drawing import COLOURS, MARKERS, coordinates, thinned
 
-# Okabe and Ito's colours: told apart by everyone, also in grey.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#CC79A7", "#56B4E9", "#F0E442", "#000000")
-MARKERS = ("o", "^", "s", "D", "v", "P", "X", "*")
 WRONG = "named wrongly"
 _CROSS = {"color": "black", "marker": "x"}
 MOST_POINTS = 600  # per class and panel: more only hide each other
@@ -96,19 +94,3 @@ def words(label: str) -> str:
     'walking upstairs'
     """
     return label.lower().replace("_", " ")
-
-
-def coordinates(Z: Matrix, h: int) -> tuple[Matrix, Matrix]:
-    """Two coordinates per record; a single direction is spread out by class,
-    with an even jitter."""
-    if Z.shape[1] > 1:
-        return Z[:, 0], Z[:, 1]
-    jitter = (np.arange(len(Z)) * 0.618034 % 1.0).astype(np.float64)
-    return Z[:, 0], np.asarray(h + 0.7 * (jitter - 0.5), dtype=np.float64)
-
-
-def thinned(count: int, most: int) -> Integers:
-    """At most `most` indices, evenly spread."""
-    if not count:
-        return np.empty(0, np.int64)
-    return np.unique(np.linspace(0, count - 1, min(count, most)).astype(np.int64))

@@ -7,8 +7,10 @@ from textwrap import fill
 
 from sim_devices.results import page, picture
 from sim_devices.results.bars import Bar
+from sim_devices.results.learned import learned
 from sim_devices.results.result import Result
 from sim_devices.results.story import percent, story
+from sim_devices.results.table import Table, lines
 
 _COLUMNS = 98  # of the text
 
@@ -31,6 +33,7 @@ def write_pictures(results: list[Result], directory: Path, title: str) -> tuple[
             sections=story(first),
             bars=bars(first),
             notes=[*first.scenario.population.caveats, *first.outcome.subspace.notes],
+            learned=learned(first.outcome.task, first.outcome.subspace),
         ),
     )
     return png, html
@@ -43,18 +46,22 @@ def bars(result: Result) -> list[Bar]:
     if not controls or score is None:
         return []
     mine = Bar("this federation", score, "federation")
-    kinds = ["public" if c.public else "private" if c.private else "open" for c in controls]
-    others = [Bar(c.name, c.score, kind) for c, kind in zip(controls, kinds, strict=True)]
+    others = [Bar(control.name, control.score, control.kind) for control in controls]
     private = [bar for bar in others if bar.kind != "open"]
     return [*private, mine, *(bar for bar in others if bar.kind == "open")]
 
 
-def show(results: list[Result], beside: list[Result], png: Path, html: Path) -> None:
-    """Print the result for people."""
+def show(
+    results: list[Result], beside: list[Result], png: Path, html: Path, table: Table | None = None
+) -> None:
+    """Print the result for people, with a table where there is one."""
     for result in results:
         print(f"\n{result.title}")
         if result.verdict is not None:
             print(_wrapped("  ", result.verdict.sentence))
+        if table is not None:
+            print(f"\n  {table.question}")
+            print("\n".join(f" {line}" for line in lines(table)))
         for section in story(result):
             print(f"\n  {section.question}")
             for name, value in section.lines.items():

@@ -34,6 +34,9 @@ class Result:
     loss: float | None = None  # distance from the truth, where that is known
     beside: Beside = field(default_factory=Beside)
     verdict: Verdict | None = None
+    # Standard errors over unseen people, of the score and of what it adds to what is public.
+    error: float | None = None
+    gain_error: float | None = None
 
     @property
     def accuracy(self) -> float | None:
@@ -128,6 +131,10 @@ class Result:
             table["controls"] = {c.name: round(c.score, 6) for c in self.beside.controls}
         if self.beside.best_public is not None:
             table["best_public"] = self.beside.best_public.name
+        if self.error is not None:
+            table["standard_error"] = round(self.error, 6)
+        if self.gain_error is not None:
+            table["gain_standard_error"] = round(self.gain_error, 6)
         if self.verdict is not None:
             table["gain"] = round(self.verdict.gain, 6)
             table["verdict"] = self.verdict.sentence

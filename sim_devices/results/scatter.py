@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsir.arrays import Flags, Matrix
-from sim_devices.results.picture import COLOURS, Panel, coordinates, thinned
+from fsir.fitted.drawing import COLOURS, coordinates, thinned
+from sim_devices.results.picture import Panel
 
 # In units of the drawing, which is as wide as its place allows.
 _WIDTH = 400

@@ -65,11 +65,21 @@ def _how_sure(result: Result) -> dict[str, str]:
     if result.judged is not None:
         said = percent(result.judged.confidence)
         lines["confidence"] = f"{said} on average; right in {percent(result.judged.accuracy)}"
+    if result.error is not None:
+        lines["standard error"] = _over_people(result, result.error)
     blind = f"0 is perfect, {result.yardstick:.2f} is what blindly drawn directions have"
     lines["expected error"] = f"{s.expected_error:.3f} ({blind})"
     if result.loss is not None:
         lines["true error"] = f"{result.loss:.3f}{_turned(result)}"
     return lines
+
+
+def _over_people(result: Result, error: float) -> str:
+    people = len(result.scenario.population.unseen)
+    text = f"{100 * error:.1f} points of that, over {people} unseen people"
+    if result.gain_error is None:
+        return text
+    return f"{text}; {100 * result.gain_error:.1f} of what is added"
 
 
 def _turned(result: Result) -> str:

@@ -13,7 +13,7 @@ from fsir.task.public_sample import varying
 from fsir.wire.messages import Subspace
 from sim_devices.datasets.population import DeviceStream, Population
 from sim_devices.scenarios import lda
-from sim_devices.scenarios.control import Control, Variant
+from sim_devices.scenarios.control import Control, Measure, Variant, measured
 from sim_devices.scenarios.evaluation import accuracy
 from sim_devices.scenarios.scenarios import Scenario
 
@@ -26,18 +26,15 @@ def of_classes(
     """All of them: guessing, what is public, one device, no noise, everything in one place."""
     whole = scenario.whole or scenario.population
     unseen = scenario.population.unseen
-    yield Control(name="always the commonest class", score=_guessed(whole), public=True)
+    yield measured("always the commonest class", _guessing(whole), whole.unseen, public=True)
     yield from _of_sample(scenario, whole, subspace)
     if alone is not None:
-        score = accuracy(alone.task, alone.subspace, unseen)
-        yield Control(name=alone.name, score=score, public=True)
+        yield measured(alone.name, _measure(alone), unseen, public=True)
     yield _one_device(whole)
-    score = accuracy(quiet.task, quiet.subspace, unseen)
-    yield Control(name=quiet.name, score=score, private=False)
-    pooled = _right(lda.plain(*together(whole.devices)), whole)
-    yield Control(
-        name="all records in one place: plain LDA (not private)", score=pooled, private=False
-    )
+    yield measured(quiet.name, _measure(quiet), unseen, private=False)
+    pooled = _naming(lda.plain(*together(whole.devices)))
+    name = "all records in one place: plain LDA (not private)"
+    yield measured(name, pooled, whole.unseen, private=False)
 
 
 def together(streams: Sequence[DeviceStream]) -> tuple[Matrix, NDArray[Any]]:
@@ -52,19 +49,29 @@ def spread(devices: Sequence[DeviceStream]) -> list[DeviceStream]:
     return [devices[int(k)] for k in chosen]
 
 
-def _guessed(whole: Population) -> float:
+def _guessing(whole: Population) -> Measure:
     labels, counts = np.unique(together(whole.devices)[1], return_counts=True)
-    return float(np.mean(together(whole.unseen)[1] == labels[counts.argmax()]))
+    commonest = labels[counts.argmax()]
+    return lambda streams: float(np.mean(together(streams)[1] == commonest))
 
 
-def _right(model: lda.Linear, whole: Population, columns: list[int] | None = None) -> float:
-    X, y = together(whole.unseen)
-    return float(np.mean(model.predict(X if columns is None else X[:, columns]) == y))
+def _measure(variant: Variant) -> Measure:
+    return lambda streams: accuracy(variant.task, variant.subspace, streams)
+
+
+def _naming(model: lda.Linear, columns: list[int] | None = None) -> Measure:
+    """The share of records that a model names rightly, by these features or by all of them."""
+
+    def right(streams: Sequence[DeviceStream]) -> float:
+        X, y = together(streams)
+        return float(np.mean(model.predict(X if columns is None else X[:, columns]) == y))
+
+    return right
 
 
 def _one_device(whole: Population) -> Control:
     tried = spread(whole.devices)
-    scores = [_right(lda.plain(stream.X, stream.y), whole) for stream in tried]
+    scores = [_naming(lda.plain(stream.X, stream.y))(whole.unseen) for stream in tried]
     name = f"one device alone: plain LDA (mean of {len(tried)})"
     return Control(name=name, score=float(np.mean(scores)))
 
@@ -78,6 +85,6 @@ def _of_sample(scenario: Scenario, whole: Population, subspace: Subspace) -> Ite
     kept = [whole.features.index(name) for name in subspace.features]
     for columns in (every, kept) if len(kept) < len(every) else (every,):
         X = sample.X[:, columns]
-        for how, fit in (("plain", lda.plain), ("shrunken", lda.shrunken)):
-            name = f"the volunteer alone: {how} LDA, {len(columns)} features"
-            yield Control(name=name, score=_right(fit(X, sample.y), whole, columns), public=True)
+        for way, fit in scenario.ways.items():
+            name = f"{scenario.called} alone: {way}, {len(columns)} features"
+            yield measured(name, _naming(fit(X, sample.y), columns), whole.unseen, public=True)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from fsir.task.task import Task
 from fsir.wire.messages import Subspace
+from sim_devices.datasets.population import DeviceStream
+
+Measure = Callable[[Sequence[DeviceStream]], float]  # the score on some of the unseen people
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -17,6 +21,25 @@ class Control:
     loss: float | None = None  # distance from the true subspace, where that is known
     public: bool = False  # needs nothing but what is public
     private: bool = True  # false: somebody would have to hand over records
+    measure: Measure | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def kind(self) -> str:
+        """Public, private or open: who could have it."""
+        return "public" if self.public else "private" if self.private else "open"
+
+
+def measured(
+    name: str,
+    measure: Measure,
+    unseen: Sequence[DeviceStream],
+    *,
+    public: bool = False,
+    private: bool = True,
+) -> Control:
+    """A control by its score on these people."""
+    score = measure(unseen)
+    return Control(name=name, score=score, public=public, private=private, measure=measure)
 
 
 @dataclass(frozen=True, eq=False)

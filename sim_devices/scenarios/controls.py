@@ -32,7 +32,7 @@ def _alone(scenario: Scenario, task: Task) -> Variant | None:
     """The public sample through the task, with no report of any device."""
     if scenario.volunteer is None:
         return None
-    name = "the volunteer alone: this task, no reports"
+    name = f"{scenario.called} alone: this task, no reports"
     if task.public is not None:
         return Variant(name, task, without_reports(task))
     plain = noiseless(task)

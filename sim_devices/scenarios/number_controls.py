@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -11,9 +12,9 @@ from fsir.estimate.subspace import projection_loss
 from fsir.task.task import Task
 from fsir.wire.messages import Subspace
 from sim_devices.datasets.population import DeviceStream
-from sim_devices.scenarios import sir
+from sim_devices.scenarios import line, sir
 from sim_devices.scenarios.class_controls import spread, together
-from sim_devices.scenarios.control import Control, Variant
+from sim_devices.scenarios.control import Control, Measure, Variant, measured
 from sim_devices.scenarios.evaluation import projected
 from sim_devices.scenarios.scenarios import Scenario
 
@@ -21,19 +22,17 @@ from sim_devices.scenarios.scenarios import Scenario
 def of_numbers(
     scenario: Scenario, subspace: Subspace, alone: Variant | None, quiet: Variant
 ) -> Iterator[Control]:
-    """What is public, one device, no noise, everything in one place."""
+    """All of them: what is public, one device, no noise, everything in one place."""
     task = quiet.task
     d = subspace.dimension
     devices = scenario.population.devices
-    if scenario.volunteer is not None:
-        basis = _directions(task, [scenario.volunteer], d)
-        yield _control("the volunteer alone: plain SIR", scenario, task, [basis], public=True)
+    yield from _of_sample(scenario, task, d)
+    if alone is not None:
+        yield _of_variant(scenario, alone, public=True)
     tried = spread(devices)
     bases = [_directions(task, [stream], d) for stream in tried]
     yield _control(f"one device alone: plain SIR (mean of {len(tried)})", scenario, task, bases)
-    score = explained(quiet.task, quiet.subspace, scenario.population.unseen)
-    loss = loss_of(quiet.subspace.basis, scenario)
-    yield Control(name=quiet.name, score=score, loss=loss, private=False)
+    yield _of_variant(scenario, quiet, private=False)
     pooled = _directions(task, devices, d)
     name = "all records in one place: plain SIR (not private)"
     yield _control(name, scenario, task, [pooled], private=False)
@@ -47,6 +46,32 @@ def explained(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -
 def loss_of(basis: Matrix, scenario: Scenario) -> float | None:
     """How far these directions are from the truth, where that is known."""
     return None if scenario.truth is None else projection_loss(basis, scenario.truth)
+
+
+def _of_sample(scenario: Scenario, task: Task, d: int) -> Iterator[Control]:
+    """The public sample alone, as anybody would use it."""
+    sample = scenario.volunteer
+    if sample is None:
+        return
+    X = _standardised(task, sample.X)
+    bases = {
+        "plain SIR": _directions(task, [sample], d),
+        "least squares": line.plain(X, sample.y),
+        "shrunken least squares": line.shrunken(X, sample.y),
+    }
+    for way, basis in bases.items():
+        yield _control(f"{scenario.called} alone: {way}", scenario, task, [basis], public=True)
+
+
+def _of_variant(
+    scenario: Scenario, variant: Variant, *, public: bool = False, private: bool = True
+) -> Control:
+    def measure(streams: Sequence[DeviceStream]) -> float:
+        return explained(variant.task, variant.subspace, streams)
+
+    unseen = scenario.population.unseen
+    found = measured(variant.name, measure, unseen, public=public, private=private)
+    return replace(found, loss=loss_of(variant.subspace.basis, scenario))
 
 
 def _standardised(task: Task, X: Matrix) -> Matrix:
@@ -68,10 +93,18 @@ def _control(
     private: bool = True,
 ) -> Control:
     """The mean over these directions."""
-    X, y = together(scenario.population.unseen)
-    rows = _standardised(task, X)
-    score = float(np.mean([sir.explained(rows @ basis, y) for basis in bases]))
-    loss = None
-    if scenario.truth is not None:
-        loss = float(np.mean([projection_loss(basis, scenario.truth) for basis in bases]))
-    return Control(name=name, score=score, loss=loss, public=public, private=private)
+    measure = _explaining(task, bases)
+    found = measured(name, measure, scenario.population.unseen, public=public, private=private)
+    if scenario.truth is None:
+        return found
+    losses = [projection_loss(basis, scenario.truth) for basis in bases]
+    return replace(found, loss=float(np.mean(losses)))
+
+
+def _explaining(task: Task, bases: Sequence[Matrix]) -> Measure:
+    def explain(streams: Sequence[DeviceStream]) -> float:
+        X, y = together(streams)
+        rows = _standardised(task, X)
+        return float(np.mean([sir.explained(rows @ basis, y) for basis in bases]))
+
+    return explain

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from fsir.arrays import Integers
 from fsir.proposal.constants import Expectation
 from fsir.proposal.proposal import Proposal, propose
 from fsir.task.slicing import Slicing
@@ -17,13 +18,22 @@ class PublicSample:
 
     volunteer: DeviceStream
     response: str
+    cuts: tuple[float, ...] = ()  # where the response is a number
+    groups: Integers | None = None  # who each record is of, where several people volunteered
     _known: dict[Expectation, Proposal] = field(default_factory=dict)
 
     def proposal(self, classes: tuple[str, ...], expected: Expectation) -> Proposal:
         """What `fsir-aggregator task new` would propose; worked out once for each expectation."""
         if expected not in self._known:
-            slices = Slicing(classes).slices_of(self.volunteer.y)
-            self._known[expected] = propose(self.volunteer.X, slices, len(classes), expected)
+            slicing = Slicing(classes, () if classes else self.cuts)
+            self._known[expected] = propose(
+                self.volunteer.X,
+                slicing.slices_of(self.volunteer.y),
+                slicing.count,
+                expected,
+                self.groups,
+                numeric=not classes,
+            )
         return self._known[expected]
 
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsir.arrays import Matrix
 from fsir.task.public_sample import TRUNCATE, forward_selection, standard, varying
@@ -17,6 +20,7 @@ from sim_devices.datasets import models
 from sim_devices.datasets import watch as watch_data
 from sim_devices.datasets.filled import CAVEAT, longest, shortest
 from sim_devices.datasets.population import DataError, DeviceStream, Population, with_columns
+from sim_devices.scenarios import lda
 from sim_devices.scenarios.proposed import PublicSample
 from sim_devices.scenarios.tasks import Geometry, volunteer_centre, with_volunteer
 
@@ -37,6 +41,11 @@ class Scenario:
     # The same people with all of their features, for controls, where the task has fewer.
     whole: Population | None = None
     public: DeviceStream | None = None  # the volunteer, with all features
+    called: str = "the volunteer"  # what the public sample is called beside a result
+    # How one would learn from the sample alone, by the name of each way.
+    ways: Mapping[str, Callable[[Matrix, NDArray[Any]], lda.Linear]] = field(
+        default_factory=lambda: {"plain LDA": lda.plain, "shrunken LDA": lda.shrunken}
+    )
 
 
 def data_directory() -> Path:

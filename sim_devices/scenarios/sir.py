@@ -25,6 +25,8 @@ def plain(X: Matrix, slices: Integers, dimension: int) -> Matrix:
 
 def explained(Z: Matrix, y: Matrix) -> float:
     """R^2: the share of the variance of y that a line on the coordinates Z explains."""
+    if not np.ptp(y):  # nothing varies, so there is nothing to explain
+        return 0.0
     design = np.column_stack([np.ones(len(Z)), Z])
     rest = y - design @ np.linalg.lstsq(design, y, rcond=None)[0]
     return 1.0 - float(np.mean(rest**2)) / float(np.var(y))

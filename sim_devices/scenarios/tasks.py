@@ -15,6 +15,7 @@ import numpy as np
 from fsir.arrays import Matrix
 from fsir.contract import task_from_table
 from fsir.proposal.constants import Expectation
+from fsir.proposal.proposal import Proposal
 from fsir.task.task import Task
 from sim_devices.datasets.filled import longest, shortest
 from sim_devices.datasets.population import DataError, DeviceStream, Population
@@ -72,19 +73,30 @@ def _proposed(population: Population, sample: PublicSample, setting: Setting) ->
     """One report about as many records as the longest stream has, under the sample's map."""
     n = setting.records or longest(population)
     table = _common(population, setting, n, sample.response)
-    privacy = table["privacy"]
+    if not population.classes:
+        table["response"]["cuts"] = list(sample.cuts)
+    sections = dict(proposal_of(population, sample, setting).sections)
+    if setting.mechanism != "gaussian":  # whose budget alone can be split
+        sections.pop("privacy", None)
+    return with_sections(table, sections)
+
+
+def proposal_of(population: Population, sample: PublicSample, setting: Setting) -> Proposal:
+    """What the sample proposes for these devices, and why."""
+    n = setting.records or longest(population)
     lengths = [min(len(stream), n) for stream in population.devices]
     expected = Expectation(
         devices=len(lengths),
         records=round(sum(lengths) / len(lengths)),  # with a label, on average
-        epsilon=privacy["epsilon"],
-        delta=privacy["delta"],
-        unit_records=privacy["unit_records"],
+        epsilon=setting.epsilon,
+        delta=_delta(setting, n),
+        unit_records=setting.unit_records,
     )
-    sections = dict(sample.proposal(population.classes, expected).sections)
-    if setting.mechanism != "gaussian":  # whose budget alone can be split
-        sections.pop("privacy", None)
-    return with_sections(table, sections)
+    return sample.proposal(population.classes, expected)
+
+
+def _delta(setting: Setting, n: int) -> float:
+    return n**-1.1 if setting.delta is None else setting.delta
 
 
 def _common(population: Population, setting: Setting, n: int, response: str) -> dict[str, Any]:
@@ -94,7 +106,7 @@ def _common(population: Population, setting: Setting, n: int, response: str) -> 
         "response": {"name": response},
         "privacy": {
             "epsilon": setting.epsilon,
-            "delta": n**-1.1 if setting.delta is None else setting.delta,
+            "delta": _delta(setting, n),
             "mechanism": setting.mechanism,
             "unit_records": setting.unit_records,
         },

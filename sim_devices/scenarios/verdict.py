@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sim_devices.scenarios.control import Control
@@ -77,6 +77,93 @@ def of_losses(loss: float, without: Control, known: float) -> Verdict:
     )
     said = f"The federation {came} {what} {from_to}."
     return Verdict(sentence=said, gain=nearer, over=without.name)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fleet:
+    """What a sentence about a table of one's own is about, and what else was tried."""
+
+    devices: int
+    records: str  # of each, in words
+    epsilon: float
+    larger: Sequence[Larger]  # simulated, by size
+    budgets: Sequence[tuple[float, float]]  # epsilon and score, with the same devices
+
+
+def of_fleet(
+    score: float,
+    without: Control,
+    fleet: Fleet,
+    *,
+    numeric: bool = False,
+    people: int = 0,
+    error: float | None = None,
+) -> Verdict:
+    """The verdict with its numbers of devices and records, and on what others would add.
+
+    `error` is the standard error of the gain over so many unseen people.
+    """
+    gain = score - without.score
+    start = f"With {fleet.devices} devices and {fleet.records} records each, epsilon"
+    worse = gain < -max(LEAST_GAIN, 2.0 * (error or 0.0))
+    said = f"{start} {fleet.epsilon:g} {_added(gain, without, score, numeric, worse)}"
+    if gain > LEAST_GAIN:
+        said += _more(gain, without, fleet)
+        said += _luck(gain, people, error)
+    else:
+        said += f"; {_remedy(without, fleet)}."
+    return Verdict(sentence=said, gain=gain, over=without.name)
+
+
+def _added(gain: float, without: Control, score: float, numeric: bool, worse: bool) -> str:
+    what = without.name.partition(" alone: ")[0] if " alone: " in without.name else "what is public"
+    from_to = f"({_percent(without.score)} -> {_percent(score)})"
+    if numeric:
+        from_to = f"(R^2 {without.score:.3f} -> {score:.3f})"
+    if gain > LEAST_GAIN:
+        return f"adds {100 * gain:.1f} points to {what} {from_to}"
+    if worse:
+        return f"does worse than {what} by {-100 * gain:.1f} points {from_to}"
+    return f"adds nothing to {what} {from_to}"
+
+
+def _more(gain: float, without: Control, fleet: Fleet) -> str:
+    """What the largest fleet that was tried would add, if that is more."""
+    for larger in fleet.larger[-1:]:
+        added = larger.accuracy - without.score
+        if added > gain:
+            return f"; with {larger.devices} devices it would add {100 * added:.1f}."
+    return "."
+
+
+def _luck(gain: float, people: int, error: float | None) -> str:
+    if error is None or gain > 2.0 * error:
+        return ""
+    return (
+        f" But {people} unseen people cannot tell that from luck: its standard error is "
+        f"{100 * error:.1f} points."
+    )
+
+
+def _remedy(without: Control, fleet: Fleet) -> str:
+    """What would add a point: the first fleet, and the first budget, that were seen to."""
+    if without.score > 1.0 - LEAST_GAIN:
+        return "there is less than a point left to add"
+    budgets = [(epsilon, score) for epsilon, score in fleet.budgets if epsilon > fleet.epsilon]
+    ways = [
+        [(f"{larger.devices} devices", larger.accuracy) for larger in fleet.larger],
+        [(f"epsilon {epsilon:g}", score) for epsilon, score in budgets],
+    ]
+    enough = [
+        next((one for one in tried if one[1] > without.score + LEAST_GAIN), None) for tried in ways
+    ]
+    if any(enough):
+        return " and ".join(
+            f"{name} would add {100 * (score - without.score):.1f} points"
+            for name, score in filter(None, enough)
+        )
+    most = [tried[-1][0] for tried in ways if tried]
+    return f"not even {' or '.join(most)} would add a point" if most else "no more was tried"
 
 
 def _percent(share: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, islice
 
 import numpy as np
 
@@ -67,6 +68,18 @@ class _Growing:
 
     def _copy(self, copy: int) -> list[DeviceStream]:
         return [drawn_again(stream, copy, self._seed) for stream in self._devices]
+
+
+def fleet_of(devices: Sequence[DeviceStream], count: int, seed: int) -> list[DeviceStream]:
+    """So many devices: some of the real ones by lot, or all of them and virtual ones beside them.
+
+    With the same seed a smaller fleet is a part of every larger one.
+    """
+    order = np.random.default_rng(seed).permutation(len(devices)).tolist()
+    drawn = (
+        drawn_again(devices[k], copy, seed) for copy in range(count // len(devices)) for k in order
+    )
+    return list(islice(chain((devices[k] for k in order), drawn), count))
 
 
 def drawn_again(stream: DeviceStream, copy: int, seed: int) -> DeviceStream:

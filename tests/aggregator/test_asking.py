@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from aggregator.core import Aggregator
+from fsir.limits import ID_BYTES
 from fsir.wire import messages
 from fsir.wire.decode import decode
 from fsir.wire.messages import Ask, Receipt, encode
@@ -112,11 +113,48 @@ def test_an_answer_tells_what_was_counted(aggregator: Aggregator) -> None:
     assert answer.instance == number("a")
 
 
-def test_a_withdrawn_device_is_answered_and_told_nothing_else(aggregator: Aggregator) -> None:
-    deliver(aggregator, TASK, range(1))
+def test_a_withdrawn_device_is_answered_and_told_so(aggregator: Aggregator) -> None:
+    """What it has sent was counted, so that a copy of its state does not send another report."""
+    (counted,) = deliver(aggregator, TASK, range(1))
+    (sent,) = decode(counted.payload, Receipt).verdicts.values()
     aggregator.withdraw("d0", 2.0)
     answer = answer_to(aggregator, place("d0"), ask("d0", "a"))
-    assert (answer.verdicts, answer.instance) == ({}, number("a"))
+    reason = "withdrawn: 'd0' was taken out of this task"
+    assert answer.verdicts == {"final": replace(sent, reason=reason)}
+    assert answer.instance == number("a")
+
+
+def test_who_was_withdrawn_before_any_report_is_told_before_it_spends(
+    aggregator: Aggregator,
+) -> None:
+    aggregator.withdraw("d7", 2.0)
+    answer = answer_to(aggregator, place("d7"), ask("d7", "a"))
+    (verdict,) = answer.verdicts.values()
+    assert (verdict.status, verdict.report) == ("refused", bytes(ID_BYTES))
+    assert verdict.reason.startswith("withdrawn: ")
+
+
+def test_a_device_that_stays_connected_is_told_once_in_each_connection(tmp_path: Path) -> None:
+    aggregator = started(tmp_path / "s.db", TASK)
+    deliver(aggregator, TASK, range(2))
+    assert held(aggregator, "d1", "a") == "a"
+    assert aggregator.tick(2.0) == []
+    aggregator.withdraw("d1", 3.0)
+    for _ in ("this connection", "the next one"):
+        (told,) = aggregator.tick(4.0)
+        receipt = decode(told.payload, Receipt)
+        assert told.topic == "fsir/1/test/receipt/d1"
+        assert receipt.verdicts["final"].reason.startswith("withdrawn: ")
+        assert receipt.instance == number("a")
+        assert aggregator.tick(5.0) == []
+        aggregator.start(6.0)
+
+
+def test_under_a_task_of_version_1_nobody_is_told_unasked(tmp_path: Path) -> None:
+    old = started(tmp_path / "s.db", OLD)
+    deliver(old, OLD, range(1))
+    old.withdraw("d0", 2.0)
+    assert old.tick(3.0) == []
 
 
 def test_a_device_of_an_earlier_edition_is_answered_about_that(tmp_path: Path) -> None:

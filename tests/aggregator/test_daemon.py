@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import random
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -127,3 +129,48 @@ def test_by_itself_it_waits_half_a_second_to_half_a_minute_give_or_take_half(
     assert len(waits) > 40
     assert 0.25 <= min(waits) < max(waits) <= 0.75
     aggregator.store.close()
+
+
+def test_pages_get_what_status_prints_and_the_health_of_the_daemon(daemon: Daemon) -> None:
+    """In the thread of a page, beside the one that owns the store."""
+    daemon.aggregator.take(topic(TASK, "a"), report(TASK, "a", 1))
+    daemon.aggregator.commit(1.0)
+    with ThreadPoolExecutor(1) as elsewhere:
+        shown = elsewhere.submit(daemon.overview).result(60)
+    (task,) = shown["tasks"]
+    assert (task["task"], task["progress"]["counted"]) == ("test", 1)
+    assert shown["health"] == daemon.health()
+    assert shown["health"]["broker"] == "not connected yet"
+
+
+def test_why_there_is_no_connection_is_part_of_its_health(
+    daemon: Daemon, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused() -> None:
+        raise ConnectionLostError("mqtt://127.0.0.1:9: connection refused")
+
+    monkeypatch.setattr(daemon._connector, "open", refused)
+    daemon.run()
+    assert daemon.health()["broker"] == "mqtt://127.0.0.1:9: connection refused"
+    assert daemon.health()["connections"] == 0
+
+
+def test_who_is_thrown_out_at_once_says_so_from_the_third_time_on_and_waits_longer(
+    daemon: Daemon,
+    waits: list[float],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def session() -> None:
+        daemon._connected = True
+        daemon._opened = time.monotonic()
+        raise ConnectionLostError("the broker has closed the connection")
+
+    monkeypatch.setattr(daemon, "_session", session)
+    with caplog.at_level(logging.WARNING):
+        daemon.run()
+    assert waits == [0.5, 0.5, 0.5, 1.0, 2.0, 3.0]
+    said = [r.getMessage() for r in caplog.records if "--worker" in r.getMessage()]
+    assert len(said) == 4
+    assert "connected as 'fsir-aggregator', too" in said[0]
+    assert "next attempt in 0.5 s" in said[0]

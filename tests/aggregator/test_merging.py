@@ -209,6 +209,81 @@ def test_a_withdrawn_device_leaves_no_trace_in_the_bits(tmp_path: Path, task: Ta
     assert merging.agrees(with_it.store, with_it.federations["test"], "final")
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    mistakes=st.lists(
+        st.tuples(st.integers(0, DEVICES - 1), st.sampled_from(["withdraw", "readmit", "send"])),
+        max_size=12,
+    )
+)
+def test_a_withdrawal_that_was_undone_leaves_the_bits_of_one_that_never_was(
+    kind: str, tmp_path: Path, references: dict[str, Any], mistakes: list[tuple[int, str]]
+) -> None:
+    """Whoever was taken out and let in again counts with the same bytes, once, and no others."""
+    task = KINDS[kind]
+    values, _, features = references[kind]
+    made = started(tmp_path / f"{next(fresh)}.db", task)
+    federation = made.federations[task.name]
+    sent = first_reports(task)
+    if features:
+        for about, raw in sent:
+            made.take(about, raw)
+        made.commit(1.0)
+        made.jobs(1.0)
+        sent = final_reports(task, features)
+    for about, raw in sent:
+        made.take(about, raw)
+    made.commit(2.0)
+    for number, what in mistakes:
+        device = f"d{number}"
+        if what == "withdraw":
+            made.withdraw(device, 3.0)
+        elif what == "readmit":
+            merging.readmit(made.store, federation, device)
+        else:
+            made.take(*sent[number])
+            made.commit(4.0)
+    for number in range(DEVICES):
+        merging.readmit(made.store, federation, f"d{number}")
+        assert merging.readmit(made.store, federation, f"d{number}") is None  # again does nothing
+    for about, raw in [*first_reports(task), *sent] * 2:
+        made.take(about, raw)
+    made.commit(5.0)
+    assert {stage: made.store.totals(1, stage).values for stage in federation.layouts} == values
+    assert all(merging.agrees(made.store, federation, stage) for stage in federation.layouts)
+    made.store.close()
+
+
+def test_in_place_of_a_deleted_report_no_other_is_counted(tmp_path: Path) -> None:
+    """The device has spent its budget on the first one; its receipts never say otherwise."""
+    made = started(tmp_path / "s.db", PLAIN)
+    federation = made.federations["test"]
+    about, first = first_reports(PLAIN)[3]
+    verdict_of(made, about, first)
+    made.withdraw("d3", 2.0)
+    assert verdict_of(made, about, first).reason.startswith("withdrawn")
+    assert merging.readmit(made.store, federation, "d3") == 1
+    made.start(3.0)
+    assert made.receipts() == []  # it is not counted now, and nobody says that it is
+    other = verdict_of(made, about, report(PLAIN, "d3", 99))
+    assert other.reason.startswith(f"second report: {report_id(first).hex()}")
+    assert verdict_of(made, about, first).status == "counted"
+    assert verdict_of(made, about, first).status == "duplicate"
+    assert made.store.totals(1, "final").devices == 1
+
+
+def test_who_was_barred_before_it_came_is_counted_after_all(tmp_path: Path) -> None:
+    made = started(tmp_path / "s.db", PLAIN)
+    about, raw = first_reports(PLAIN)[0]
+    made.withdraw("d0", 1.0)
+    assert verdict_of(made, about, raw).reason.startswith("withdrawn")
+    assert merging.readmit(made.store, made.federations["test"], "d0") == 0
+    assert verdict_of(made, about, report(PLAIN, "d0", 7)).status == "counted"
+
+
 def test_a_store_that_cannot_be_written_loses_nothing(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -288,3 +363,38 @@ def test_a_receipt_names_the_task_that_the_report_named(tmp_path: Path) -> None:
     other = make_task(p=3, records=60, epoch=2)
     receipt = answer_to(aggregator, topic(PLAIN, "d"), report(other, "d", 1))
     assert receipt.task == other.digest
+
+
+def test_what_the_broker_retains_follows_every_withdrawal_and_its_undoing(tmp_path: Path) -> None:
+    """Each is told once in a connection, and nobody who comes late reads what no longer holds."""
+    aggregator = started(tmp_path / "s.db", PLAIN)
+    federation = aggregator.federations["test"]
+    about, raw = first_reports(PLAIN)[0]
+    for _ in range(2):
+        verdict_of(aggregator, about, raw)
+        assert decode_all(aggregator.tick(1.0)) == []
+        aggregator.withdraw("d0", 2.0)
+        (told,) = decode_all(aggregator.tick(3.0))
+        assert told.verdicts["final"].reason.startswith("withdrawn")
+        assert aggregator.tick(3.0) == []
+        merging.readmit(aggregator.store, federation, "d0")
+        (again,) = decode_all(aggregator.tick(4.0))
+        assert again.verdicts == {}
+        assert aggregator.tick(5.0) == []
+        aggregator.start(6.0)  # a new connection, maybe to a broker that has not heard it
+        assert decode_all(aggregator.tick(7.0)) == [again]
+
+
+def decode_all(publications: list[Any]) -> list[Receipt]:
+    """The receipts among what is published."""
+    return [decode(found.payload, Receipt) for found in publications if "/receipt/" in found.topic]
+
+
+def test_under_a_task_of_version_1_a_receipt_stays(tmp_path: Path) -> None:
+    """It is all that stops a state directory from before the report."""
+    task = task_from_table(PLAIN.table() | {"version": 1})
+    aggregator = started(tmp_path / "s.db", task)
+    verdict_of(aggregator, topic(task, "d0"), report(task, "d0", 0))
+    aggregator.withdraw("d0", 2.0)
+    merging.readmit(aggregator.store, aggregator.federations["test"], "d0")
+    assert aggregator.tick(4.0) == []

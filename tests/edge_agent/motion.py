@@ -73,14 +73,14 @@ def read(path, after=START, options=OPTIONS, limit=16):
         return everything(source, after, limit), source
 
 
-def raw_task(records=100):
+def raw_task(records=100, unit_records=2):
     """A task over the features of raw signals."""
     table = {
         "name": "test",
         "features": {"names": list(FEATURE_NAMES)},
         "response": {"name": "activity", "classes": ["a", "b"]},
         "clip": {"truncate": 1.0, "norm": 18.0},
-        "privacy": {"epsilon": 1.0, "unit_records": 2},
+        "privacy": {"epsilon": 1.0, "unit_records": unit_records},
         "report": {"records": records},
     }
     return task_from_table(table)

@@ -9,10 +9,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import msgpack
 import numpy as np
 
 from edge_agent.state.rows import LedgerRow
 from edge_agent.state.state import State
+from fsir.privacy.moments import Moments
+from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
 
 DEVICE = "dev-1"
@@ -56,6 +59,17 @@ def ledger(directory: Path) -> list[LedgerRow]:
     state = State(directory / "state", None, read_only=True)
     with contextlib.closing(state):
         return state.ledger()
+
+
+def learned_by_class(directory: Path, of: Task) -> dict[str, int]:
+    """Records of a task that the state file has, by class; those of no class left out."""
+    with contextlib.closing(State(directory / "state", None, read_only=True)) as state:
+        learned = state.progress(of.name).learned
+    moments = Moments(of, first_stage(of))
+    if learned is not None:
+        moments.restore(msgpack.unpackb(learned))
+    counts = zip(of.response.classes, moments.counts().tolist(), strict=True)
+    return {label: int(count) for label, count in counts if count}
 
 
 def wait_for_line(process: subprocess.Popen, text: str) -> str:

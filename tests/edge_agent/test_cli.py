@@ -24,7 +24,7 @@ RECORDING = ["--source", "signals:/nowhere.csv"]
         ([*RUN, "--task", "t"], "once"),
         ([*RUN, "--speed", "2"], "--time-column"),
         ([*RUN, "--password-file", "/nowhere"], "password file"),
-        ([*RUN, "--source", "csv:/nowhere.csv"], "No such file"),
+        ([*RUN, "--source", "csv:/nowhere.csv"], "there is no such file"),
         ([*RUN, "--labels", "shout"], "topic:TOPIC"),
         ([*RUN, "--labels", "topic:"], "topic:TOPIC"),
         ([*RUN, "--labels", "topic:a/#"], "one topic"),
@@ -82,6 +82,6 @@ def test_the_help_names_every_exit_code(capsys):
 
 def test_an_option_before_the_command_does_not_hide_what_the_command_asks_for(capsys):
     with pytest.raises(SystemExit) as left:
-        main(["--unheard-of", "status"])
+        main(["--unheard-of", "check"])
     assert left.value.code == 2
-    assert "the following arguments are required: --state" in capsys.readouterr().err
+    assert "the following arguments are required: --task" in capsys.readouterr().err

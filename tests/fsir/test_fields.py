@@ -129,6 +129,15 @@ def test_unknown_fields_are_refused_with_a_hint():
     hint = r"privacy.epsilom = 1.0: unknown field; did you mean 'epsilon'\?"
     with pytest.raises(TaskError, match=hint):
         table.done()
+    # ... also of a section that nobody has written, and of the section where it belongs.
+    top = Table({"epsilon": 1.0}, "")
+    top.section("privacy").number("epsilon", 1.0)
+    with pytest.raises(TaskError, match=r"epsilon = 1.0: .* did you mean 'privacy.epsilon'\?"):
+        top.done()
+    top = Table({"screning": {}}, "")
+    assert not top.has("screening")
+    with pytest.raises(TaskError, match=r"did you mean 'screening'\?"):
+        top.done()
     other = Table({"zzz": 1.0}, "")
     other.get("epsilon", 1)
     with pytest.raises(TaskError, match="known fields: epsilon"):

@@ -28,6 +28,7 @@ from tests.golden.files import COMMANDS, MOMENTS, READINGS, TASKS, copy_state, c
 
 PROGRAMS = {"fsir-agent": agent_main, "fsir-aggregator": aggregator_main, "fsir-sim": sim_main}
 _TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
+_NO_STATE = {"STATE_DIRECTORY": "", "XDG_STATE_HOME": "/nowhere"}  # where nobody says which
 _LONGEST = 8000  # characters of a line: of a longer one the beginning and a digest will do
 _POLICIES = {
     "owner.toml": ('epsilon = 1000.0\nunproven = ["iid"]\nexact_count = true\nversion_1 = true\n'),
@@ -38,6 +39,7 @@ _POLICIES = {
 _WALK = "time,acc_x,acc_y,acc_z,gyro_x,gyro_y,gyro_z,label\n" + "".join(
     f"{1_700_000_000 + k / 50:.2f},0.9,-0.2,0.3,0.5,0.8,0.3,walk\n" for k in range(20)
 )
+_NAMES = "# enrolled in spring\ndev-1\ndev-2\ndev-5\ndev-8\n\ndev-2\n"
 
 
 class Ended(NamedTuple):
@@ -61,13 +63,15 @@ def lay_out(folder: Path) -> None:
     (folder / "misspelt.toml").write_text(tomli_w.dumps(table | {"epsilom": 1.0}), encoding="utf-8")
     (folder / "changed.toml").write_text(tomli_w.dumps(table | {"dimension": 1}), encoding="utf-8")
     (folder / "walk.csv").write_text(_WALK, encoding="utf-8")
+    (folder / "names.txt").write_text(_NAMES, encoding="utf-8")
+    (folder / "agent.toml").write_text('device = "dev-1"\ntask = "plain"\npolcy = "owner.toml"\n')
 
 
 def transcript(line: str, folder: Path, *, rounded: bool = False) -> str:
     """The command line, its exit code, what it printed, and the files that it made."""
     lay_out(folder)
     before = _files(folder)
-    ended = _run(shlex.split(line), folder)
+    ended = ran(shlex.split(line), folder)
     parts = [f"$ {line}", f"exit code {ended.code}"]
     parts += ["--- standard output", ended.out, "--- standard error", ended.err]
     for path in sorted(_files(folder) - before):
@@ -80,7 +84,8 @@ def _files(folder: Path) -> set[Path]:
     return {path for path in folder.rglob("*") if path.is_file()}
 
 
-def _run(words: list[str], folder: Path) -> Ended:
+def ran(words: list[str], folder: Path) -> Ended:
+    """A command line, typed in a folder."""
     out = _paper()
     err = _paper()
     with _alone(folder), redirect_stdout(out), redirect_stderr(err):
@@ -111,7 +116,7 @@ def _alone(folder: Path) -> Iterator[None]:
     signals = {which: signal.getsignal(which) for which in (signal.SIGINT, signal.SIGTERM)}
     root.handlers.clear()
     try:
-        with patch.dict(os.environ, kept | _TERMINAL, clear=True), chdir(folder):
+        with patch.dict(os.environ, kept | _TERMINAL | _NO_STATE, clear=True), chdir(folder):
             yield
     finally:
         root.handlers[:] = handlers
@@ -132,13 +137,14 @@ def _content(path: Path) -> str:
 
 _LOGGED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}")
 _TIME = re.compile(r"(?<![\dT:])\d\d:\d\d:\d\d(?![+,])")
+_NOW = re.compile(r'"now": "[^"]*"')
 _EPOCH = re.compile(r'("(?:time|until)": )(\d+\.\d+)')
 _LONG = re.compile(r"(?<![\w.])-?\d+\.\d{6,}(?:e[+-]?\d+)?")
 
 
 def _plain(text: str, folder: Path, rounded: bool) -> str:
     text = text.replace(str(folder.resolve()), "<folder>").replace(str(folder), "<folder>")
-    text = text.replace("\r", "<CR>")
+    text = _NOW.sub('"now": "<time>"', text.replace("\r", "<CR>"))
     text = _EPOCH.sub(_pressed, _TIME.sub("<time>", _LOGGED.sub("<time>", text)))
     if rounded:
         text = _LONG.sub(lambda number: f"{float(number[0]):.6g}", text)

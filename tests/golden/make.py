@@ -38,6 +38,7 @@ from tests.golden.files import (
     dump,
     write_messages,
 )
+from tests.golden.mistakes import PROGRAMS, answer, names_of, write_answers
 
 
 def main() -> None:
@@ -101,6 +102,9 @@ def _write_commands(folder: Path) -> None:
     for name, line in (TYPED | HELP).items():
         place = _emptied(folder)
         golden(name).write_text(transcript(line, place, rounded=name in ROUNDED), encoding="utf-8")
+    for program in PROGRAMS:
+        answers = {name: answer(program, name, _emptied(folder)) for name in names_of(program)}
+        write_answers(program, answers)
 
 
 if __name__ == "__main__":

@@ -38,6 +38,8 @@ from tests.golden.files import (
     wire_of,
 )
 
+VERSION = 'INSERT INTO "version" '
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
@@ -61,9 +63,11 @@ def test_a_store_is_made_the_same_today(played, path: Path) -> None:
     """The tables and their rows are the golden ones, subspaces up to the last bits.
 
     A daemon that serves from the golden store adds the tables that came later; nothing is in them.
+    One that has made the store itself remembers its versions.
     """
     open_store(f"sqlite:{path}").close()
-    text = "\n".join(map(str, dump(played.folder / STORE_FILE)))
+    made_today = map(str, dump(played.folder / STORE_FILE))
+    text = "\n".join(line for line in made_today if not line.startswith(VERSION))
     for task in SERVED:
         made = [message.payload for message in played.wire if message.task == task.name]
         made = [payload for payload in made if same_subspace_of(task.name, payload)]

@@ -18,6 +18,7 @@ MOMENTS = "fsir/privacy/moments.py"
 KEPT = "edge_agent/learning/kept.py"
 REPORT = "edge_agent/learning/report.py"
 STATE = "edge_agent/state/state.py"
+THRESHOLD = "edge_agent/watch/threshold.py"
 
 
 class MovedError(Exception):
@@ -68,6 +69,7 @@ _PERTURBED = "return noise.perturb(exact[block.name].reshape(-1), sd, block.step
 _VOTES = "private_votes(released, Totals(stage), task.screening.threshold)"
 _CCMD = '__import__("fsir.estimate.votes", fromlist=["votes"]).ccmd_votes'
 _BOOKED = 'self._db.insert("ledger", vars(row))'
+_JUDGED = 'self._db.insert("ledger", entry)'
 _SETTLED = '        statement = "UPDATE ledger SET verdict'
 
 _REUSED = 'return vars(self).setdefault("pool", os.urandom(2**20))[:count]'
@@ -228,4 +230,6 @@ MUTANTS = (
         (STATE, _BOOKED, 'vars(self).setdefault("late", []).append(vars(row))'),
         (STATE, _SETTLED, _LATE + _SETTLED),
     ),
+    _mutant("report held without noise", (THRESHOLD, "self.sd, step)[0]", "0.0, step)[0]")),
+    _mutant("decision to hold not booked", (STATE, _JUDGED, "pass")),
 )

@@ -49,13 +49,21 @@ class Listener:
     """
 
     def __init__(self, url: str, take: Callable[[bytes], bool], tally: Tally) -> None:
+        self._url = url
         host, port, self._path = _parts(url)
         self._take = take
         self._tally = tally
         self._clients: dict[int, _Client] = {}
-        self._socket = _listening(url, host, port)
+        self._socket = _bound(url, host, port)
         self.port = int(self._socket.getsockname()[1])
         self._epoll = select.epoll()  # one descriptor that stands for all of them
+
+    def start(self) -> None:
+        """Answer from now on; before this a phone is told that nobody is here."""
+        try:
+            self._socket.listen(4 * MOST_CLIENTS)
+        except OSError as error:
+            raise _cannot_listen(self._url, error) from None
         self._epoll.register(self._socket, select.EPOLLIN)
 
     def fileno(self) -> int:
@@ -164,26 +172,29 @@ class Listener:
         self._socket.close()
 
 
-def _listening(url: str, host: str, port: int) -> socket.socket:
-    """A socket that listens at an address of this device."""
+def _bound(url: str, host: str, port: int) -> socket.socket:
+    """A socket at an address of this device, at which nobody listens yet."""
     try:
         addresses = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         family, kind, protocol, _, address = addresses[0]
-        listening = socket.socket(family, kind, protocol)
+        bound = socket.socket(family, kind, protocol)
     except OSError as error:
         raise SourceError(f"source {url}: {error.strerror or error}") from None
     try:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(address)
-        listening.listen(4 * MOST_CLIENTS)
+        bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        bound.bind(address)
     except OSError as error:
-        listening.close()
-        raise SourceError(
-            f"source {url}: cannot listen there: {error.strerror}; give an address of this device "
-            "(0.0.0.0 for all of them) and a free port"
-        ) from None
-    listening.setblocking(False)
-    return listening
+        bound.close()
+        raise _cannot_listen(url, error) from None
+    bound.setblocking(False)
+    return bound
+
+
+def _cannot_listen(url: str, error: OSError) -> SourceError:
+    return SourceError(
+        f"source {url}: cannot listen there: {error.strerror}; give an address of this device "
+        "(0.0.0.0 for all of them) and a free port"
+    )
 
 
 def _parts(url: str) -> tuple[str, int, str]:

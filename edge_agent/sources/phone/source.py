@@ -28,6 +28,9 @@ AT_ONCE = 16  # messages for one look
 class Transport(Protocol):
     """Hands each message to whoever made it, without waiting."""
 
+    def start(self) -> None:
+        """Begin to listen."""
+
     def step(self) -> None:
         """Handle what has arrived."""
 
@@ -71,7 +74,8 @@ class PhoneReader:
         self._transport = connect(self._take, self.phone.tally)
 
     def start(self, cursor: Any) -> None:
-        """Nothing to go back to."""
+        """Begin to listen; there is nothing to go back to."""
+        self._transport.start()
 
     def _take(self, raw: bytes) -> bool:
         return self.phone.take(raw, time.monotonic())
@@ -107,6 +111,9 @@ class Topic:
         self.subscription = Subscription(
             options.broker, "source", topic, lambda message: take(bytes(message.payload))
         )
+
+    def start(self) -> None:
+        """Nothing: the first step connects."""
 
     def step(self) -> None:
         """Handle a few messages."""

@@ -15,7 +15,7 @@ from fsir.estimate.classifier import doubts
 from fsir.estimate.directions import count_directions, fixed_signs, noise_level
 from fsir.estimate.prediction import Rule, Strangers, predicted
 from fsir.estimate.public.loss import corrected_loss
-from fsir.estimate.public.posterior import Posterior, posterior, uncorrected
+from fsir.estimate.public.posterior import Posterior, posterior, sharpened, uncorrected
 from fsir.estimate.public.within import whitening_of
 from fsir.estimate.totals import Totals
 from fsir.task.public_map import Public
@@ -88,6 +88,29 @@ def corrected(
         notes=tuple(notes),
         expected_accuracy=accuracy,
     )
+
+
+def foreseen(
+    task: Task, public: Public, totals: Totals, times: int
+) -> tuple[float, float | None] | None:
+    """Expected error and accuracy with so many times as many reports that say the same.
+
+    None while the public rule is kept: when reports will outweigh it they do not tell.
+    """
+    known = posterior(public, totals, task.clip.norm)
+    found = _directions(known, public.matrix(task.p))
+    classes = task.response.classes
+    if classes and not _worth_it(known, found.basis):
+        return None
+    more = sharpened(known, times)
+    widest = found.basis.shape[1]
+    d = min(task.dimension or (widest if classes else max(found.seen, 1)), widest)
+    error = corrected_loss(more, d, task.p - public.coordinates)
+    if not classes:
+        return error, None
+    weights, bias = _discriminant(more, found.basis)
+    rule = Rule(weights @ found.basis.T, bias)
+    return error, predicted(rule, _strangers(more)).accuracy
 
 
 def _directions(known: Posterior, P: Matrix) -> _Directions:

@@ -101,6 +101,16 @@ def uncorrected(known: Posterior) -> Posterior:
     )
 
 
+def sharpened(known: Posterior, times: int) -> Posterior:
+    """What would be known from so many times as many reports that say the same.
+
+    The variance V of a centre is that of a shift (`strangeness`, t) and of its noise v together,
+    `1/V = 1/t + 1/v`, and the noise is smaller by that factor. The spread is left as it is.
+    """
+    more = times / known.variances - (times - 1) / known.strangeness
+    return replace(known, N=times * known.N, variances=1.0 / more)
+
+
 def _accepted(totals: Totals) -> int:
     """How many records were learned, of all that were offered: null ones may be many.
 

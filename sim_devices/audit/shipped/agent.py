@@ -42,14 +42,22 @@ def source_of(seed: int) -> Source:
 
 @contextmanager
 def started(
-    task: Task, noise: Noise | None = None, directory: Directory | None = None
+    task: Task,
+    noise: Noise | None = None,
+    directory: Directory | None = None,
+    *,
+    hold: bool = False,
 ) -> Iterator[Agent]:
-    """An agent that has accepted the task; without `noise` it has its own, the system's."""
+    """An agent that has accepted the task; without `noise` it has its own, the system's.
+
+    hold: it may hold its report, which takes more than the task claims. Extreme records would be
+    held, and most questions are about reports."""
     policy = Policy(
-        epsilon=task.privacy.epsilon,
+        epsilon=task.privacy.epsilon * (2.0 if hold else 1.0),
         delta=task.privacy.delta,
         unproven=(task.privacy.mechanism,),
         version_1=not task.counts_refused,
+        hold=hold,
     )
     simulated = noise is not None and not noise.cryptographic
     state = State(directory, DEVICE, simulated=simulated)

@@ -9,8 +9,10 @@ from argparse import Namespace
 from pathlib import Path
 from typing import Any
 
+from fsir.net.files import writing
 from sim_devices.audit.attack import picture, roc, targets
 from sim_devices.audit.pairs import AuditError
+from sim_devices.commands.options import picture_folder
 
 PAGE = {"description": "the tracing attack: was this record in the data?"}
 _INDEPENDENT = "independent"
@@ -47,12 +49,14 @@ def run(options: Namespace) -> int:
     """Attack, print, draw."""
     if options.repetitions < 1:
         raise AuditError(f"repetitions = {options.repetitions}: at least one is needed")
+    picture_folder(options.out.parent)
     panels = []
     for what in options.data or [_INDEPENDENT]:
         panels.append(_panel(what, options))
         if not options.json:
             _print(panels[-1])
-    drawn = picture.draw(panels, options.out, options.epsilon)
+    with writing("--out", options.out):
+        drawn = picture.draw(panels, options.out, options.epsilon)
     if options.json:
         print(json.dumps({"picture": str(drawn), "data": [_table(panel) for panel in panels]}))
     else:

@@ -6,6 +6,8 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from fsir.net.files import writing
+from sim_devices.commands.options import picture_folder
 from sim_devices.commands.paper.common import add_common, show
 from sim_devices.paper import figures
 from sim_devices.paper.cells import ExperimentError
@@ -30,8 +32,14 @@ def run(options: argparse.Namespace) -> int:
     """Draw the figures."""
     if min(options.reps, options.seeds) < 2:
         raise ExperimentError("--reps and --seeds must be at least 2")
-    out: Path = options.out
-    out.mkdir(parents=True, exist_ok=True)
+    out = picture_folder(options.out)
+    with writing("--out", out):
+        result = _drawn(options, out)
+    show(result, options.json)
+    return 0
+
+
+def _drawn(options: argparse.Namespace, out: Path) -> dict[str, Any]:
     result: dict[str, Any] = {}
     if options.which in ("cost", "all"):
         result["cost"] = figures.cost(options.reps, options.seed, out)
@@ -39,5 +47,4 @@ def run(options: argparse.Namespace) -> int:
         result["clients"] = figures.clients(options.reps, options.seed, out)
     if options.which in ("flights", "all"):
         result["flights"] = figures.flights(options.seeds, options.seed, options.epsilon, out)
-    show(result, options.json)
-    return 0
+    return result

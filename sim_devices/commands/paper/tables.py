@@ -8,6 +8,7 @@ import sys
 from contextlib import nullcontext
 from pathlib import Path
 
+from fsir.net.files import writable_folder, writing
 from sim_devices.commands.paper.common import add_common, show
 from sim_devices.paper import summary, tables
 from sim_devices.paper.cells import ExperimentError
@@ -42,15 +43,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run all cells and write the tables."""
     replications = _replications(options)
-    known = means(_results(options, replications))
+    out = writable_folder("--out", options.out)
+    with writing("--out", out):
+        known = means(_results(options, replications))
     numbers = summary.headline(known)
     command = (
         f"fsir-sim tables --low {replications['low']} --high {replications['high']} "
         f"--seed {options.seed}"
     )
     text = summary.table_markdown(known, numbers, command)
-    (options.out / "tables.csv").write_text(summary.table_csv(known), "utf-8")
-    (options.out / "tables.md").write_text(text, "utf-8")
+    with writing("--out", out):
+        (out / "tables.csv").write_text(summary.table_csv(known), "utf-8")
+        (out / "tables.md").write_text(text, "utf-8")
     show(dict(numbers), options.json)
     return 0
 

@@ -9,7 +9,8 @@ from contextlib import nullcontext
 from pathlib import Path
 
 from fsir.errors import FsirError
-from sim_devices.commands.options import positive
+from fsir.net.files import writable_folder, writing
+from sim_devices.commands.options import epsilons, positive
 from sim_devices.datasets.population import DataError
 from sim_devices.worth import grid, table
 from sim_devices.worth.cell import Cell
@@ -33,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--epsilon",
-        type=_epsilons,
+        type=epsilons,
         default=(0.5, 1.0, 2.0, 4.0),
         metavar="LIST",
         help="budgets of a device at delta 1e-6; with 1, har and hapt also run it for two records "
@@ -69,11 +70,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run the grid and write its tables."""
     sets, missing = _loaded(options)
+    out = writable_folder("--out", options.out)
     cells = _cells(options, sets)
-    out: Path = options.out
-    out.mkdir(parents=True, exist_ok=True)
-    (out / "worth.csv").write_text(table.comma_separated(cells), "utf-8")
-    (out / "worth.md").write_text(_page(options, sets, missing, cells), "utf-8")
+    with writing("--out", out):
+        (out / "worth.csv").write_text(table.comma_separated(cells), "utf-8")
+        (out / "worth.md").write_text(_page(options, sets, missing, cells), "utf-8")
     if options.json:
         rows = [cell.row() for cell in cells]
         print(json.dumps({"cells": rows, "expected": table.summary(cells), "left_out": missing}))
@@ -137,17 +138,3 @@ def _names(text: str) -> tuple[str, ...]:
     if strange := [name for name in names if name not in SETS]:
         raise argparse.ArgumentTypeError(f"{strange[0]!r} is not one of {', '.join(SETS)}")
     return names
-
-
-def _epsilons(text: str) -> tuple[float, ...]:
-    """
-    >>> _epsilons("0.5,1")
-    (0.5, 1.0)
-    """
-    try:
-        values = tuple(dict.fromkeys(float(part) for part in text.split(",")))
-    except ValueError:
-        values = ()
-    if not values or not all(0.0 < value < float("inf") for value in values):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a list of numbers above 0, as 0.5,1")
-    return values

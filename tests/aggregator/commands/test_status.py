@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import io
+import json
+
 import pytest
 
-from tests.aggregator.commands.lines import run, run_json
+from aggregator.cli import main
+from tests.aggregator.commands.lines import fails, run, run_json
 
 
 def test_status_for_people(capsys: pytest.CaptureFixture[str], store: str) -> None:
@@ -24,3 +28,75 @@ def test_status_for_programs(capsys: pytest.CaptureFixture[str], store: str) -> 
     assert screened["active"] == ["x0", "x1", "x2"]
     (only,) = run_json(capsys, "status", "--store", store, "--task", "test")["tasks"]
     assert only["task"] == "test"
+
+
+def test_status_says_what_a_task_without_a_subspace_waits_for(
+    capsys: pytest.CaptureFixture[str], store: str
+) -> None:
+    text = run(capsys, "status", "--store", store, "--task", "screened")
+    assert "subspace: none yet; waits for the first final report" in text
+    assert "0 of 3 that were screened" in text
+    assert "not yet: 3 waiting (e0, e1, e2)" in text
+
+
+class Terminal(io.StringIO):
+    """Standard output that is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def three_looks(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Ctrl-C during the third pause; the pauses that were asked for."""
+    pauses: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        pauses.append(seconds)
+        if len(pauses) == 3:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr("aggregator.commands.status.time.sleep", sleep)
+    return pauses
+
+
+def test_watching_redraws_in_place_on_a_terminal_until_control_c(
+    monkeypatch: pytest.MonkeyPatch, store: str, three_looks: list[float]
+) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stdout", terminal)
+    assert main(["status", "--watch", "--store", store]) == 0
+    assert three_looks == [2.0] * 3
+    screens = terminal.getvalue().split("\x1b[H")[1:]
+    assert len(screens) == 3
+    for screen in screens:
+        assert "task test, epoch 1" in screen
+        assert screen.endswith("\x1b[J\n")
+        # Whatever was longer before is gone.
+        assert all(line.endswith("\x1b[K") for line in screen[:-4].split("\n"))
+
+
+def test_watching_into_a_pipe_prints_one_block_after_the_other(
+    capsys: pytest.CaptureFixture[str], store: str, three_looks: list[float]
+) -> None:
+    text = run(capsys, "status", "--watch", "0.5", "--store", store)
+    assert three_looks == [0.5] * 3
+    assert "\x1b" not in text
+    blocks = text.split("\n\n")
+    assert len(blocks) == 4
+    assert len(set(blocks[:3])) == 1
+
+
+def test_watching_for_programs_prints_one_object_per_line(
+    capsys: pytest.CaptureFixture[str], store: str, three_looks: list[float]
+) -> None:
+    lines = run(capsys, "status", "--watch", "--json", "--store", store).splitlines()
+    assert [len(json.loads(line)["tasks"]) for line in lines] == [2, 2, 2]
+    assert len(three_looks) == 3
+
+
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
+def test_a_pause_that_is_none_is_refused(
+    capsys: pytest.CaptureFixture[str], store: str, seconds: str
+) -> None:
+    assert "at least 0.2 seconds" in fails(capsys, "status", f"--watch={seconds}", "--store", store)

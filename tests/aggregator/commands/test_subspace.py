@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from fsir.fitted.load import load
 from tests.aggregator.commands.lines import fails, run
 
 
@@ -30,11 +31,16 @@ def test_subspace_in_three_formats(
     assert np.array_equal(basis, arrays["basis"])
     assert plain["classes"] == ["c0", "c1", "c2"]
     assert arrays["weights"].shape == (3, basis.shape[1])
+    for kind in ("json", "npz"):
+        assert load(tmp_path / kind).to_json() == load(store, task="test").to_json()
 
 
 def test_errors_name_the_value_and_the_remedy(
     capsys: pytest.CaptureFixture[str], store: str
 ) -> None:
     asked = ["subspace", "--store", store]
-    assert "say which one" in fails(capsys, *asked)
+    said = fails(capsys, *asked)
+    assert "holds 2 tasks: test, screened; say which one, for example: " in said
+    assert said.rstrip().endswith(f"fsir-aggregator subspace --store {store} --task test")
+    assert "'other': the store" in fails(capsys, *asked, "--task", "other")
     assert "there is no subspace yet" in fails(capsys, *asked, "--task", "screened")

@@ -57,3 +57,77 @@ def test_a_task_with_a_public_map_has_costs_and_a_forecast(
     said = capsys.readouterr().out
     assert "no reports" in said
     assert "1000 devices" in said
+
+
+def written(task_table: dict[str, object], tmp_path: Path) -> str:
+    file = tmp_path / "t.toml"
+    file.write_text(tomli_w.dumps(task_table))
+    return str(file)
+
+
+def test_the_noise_of_a_slice_mean_is_that_of_its_own_records(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The noise of a sum over the records of the slice, never over those of the whole report."""
+    task = mapped(6, 3)
+    assert task.public is not None
+    answer = run_json(capsys, "task", "check", written(as_text(task.table()), tmp_path))
+    (stage,) = answer["stages"]
+    n = task.report.records or 0
+    for label, share in zip(task.slicing.labels, task.public.shares, strict=True):
+        wanted = first_stage(task).sums.sd / (n * share)
+        assert stage["noise_by_slice"][label] == pytest.approx(wanted)
+    assert stage["noise_of_a_mean"] == max(stage["noise_by_slice"].values())
+    # Where a task does not tell, all are alike; a sample may.
+    file = written(TASK.table(), tmp_path)
+    sd = first_stage(TASK).sums.sd
+    n = TASK.report.records or 0
+    (stage,) = run_json(capsys, "task", "check", file)["stages"]
+    H = TASK.slicing.count
+    assert stage["noise_of_a_mean"] == pytest.approx(sd / (n / H))
+    sample = tmp_path / "public.csv"
+    labels = TASK.response.classes
+    rows = [f"{k},{labels[0] if k < 18 else labels[1 + k % (H - 1)]}" for k in range(20)]
+    sample.write_text("\n".join([f"x,{TASK.response.name}", *rows, "20,never", ""]))
+    (stage,) = run_json(capsys, "task", "check", file, "--sample", str(sample))["stages"]
+    assert stage["noise_by_slice"][labels[0]] == pytest.approx(sd / (0.9 * n))
+    assert stage["noise_of_a_mean"] == max(stage["noise_by_slice"].values())
+    assert main(["task", "check", file, "--sample", str(sample)]) == 0
+    said = capsys.readouterr().out
+    assert "on the mean of each slice: " in said
+    assert "on the mean of the rarest slice, " in said
+    sample.write_text("x,mood\n1,a\n2,b\n")
+    assert "response.name 'y': the sample has no such column" in fails(
+        capsys, "task", "check", file, "--sample", str(sample)
+    )
+    sample.write_text(f"x,{TASK.response.name}\n1,never\n2,ever\n")
+    assert "that the task knows; it knows" in fails(
+        capsys, "task", "check", file, "--sample", str(sample)
+    )
+
+
+def test_a_deadline_that_has_passed_is_refused_and_one_ahead_explained(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table = TASK.table()
+    report = {"records": 60, "deadline": 1_000_000_000}
+    past = written(table | {"report": report}, tmp_path)
+    said = fails(capsys, "task", "check", past)
+    assert "report.deadline 2001-09-09T01:46:40+00:00: has passed" in said
+    ahead = written(table | {"report": report | {"deadline": 7_000_000_000}}, tmp_path)
+    assert main(["task", "check", ahead]) == 0
+    said = capsys.readouterr().out
+    assert "60 records, the most of a report" in said
+    assert "unknown: the task has a deadline" in said
+
+
+def test_a_field_that_nobody_knows_is_looked_for(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    table = TASK.table()
+    for wrong, told in (
+        ({"privacy": {"epsilon": 1.0, "detla": 1e-6}}, "privacy.detla = 1e-06: unknown field; did"),
+        ({"unit_record": 2}, "did you mean 'privacy.unit_records'?"),
+        ({"screning": {}}, "did you mean 'screening'?"),
+    ):
+        assert told in fails(capsys, "task", "check", written(table | wrong, tmp_path))

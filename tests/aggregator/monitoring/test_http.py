@@ -8,8 +8,13 @@ import urllib.request
 
 import pytest
 
-from aggregator.monitoring.http import HttpServer, pages
+from aggregator.monitoring.http import HttpServer, Request, pages
+from aggregator.store.base import StoreBusyError
 from fsir.errors import FsirError
+
+
+def _metrics(accept: str) -> tuple[str, bytes]:
+    return "text/plain; version=0.0.4; charset=utf-8", f"metric 1\n{accept}".encode()
 
 
 def get(port: int, path: str) -> tuple[int, str, bytes]:
@@ -23,10 +28,10 @@ def get(port: int, path: str) -> tuple[int, str, bytes]:
 
 def test_the_pages() -> None:
     health: dict[str, object] = {"ok": True, "connected": True}
-    server = HttpServer("127.0.0.1:0", pages(lambda: b"metric 1\n", lambda: health))
+    server = HttpServer("127.0.0.1:0", pages(_metrics, lambda: health))
     try:
         status, kind, body = get(server.port, "/metrics?x=1")
-        assert (status, body) == (200, b"metric 1\n")
+        assert (status, body) == (200, b"metric 1\n")  # who accepts nothing in particular
         assert kind.startswith("text/plain; version=0.0.4")
         assert get(server.port, "/healthz")[0] == 200
         health["ok"] = False
@@ -36,6 +41,37 @@ def test_the_pages() -> None:
         assert b"/metrics" in get(server.port, "/")[2]
         with pytest.raises(FsirError, match="choose another port"):
             HttpServer(f"127.0.0.1:{server.port}", {})
+    finally:
+        server.close()
+
+
+def test_a_page_knows_what_was_asked_for() -> None:
+    asked: list[Request] = []
+
+    def page(request: Request) -> tuple[int, str, bytes]:
+        asked.append(request)
+        return 200, "text/plain", b""
+
+    server = HttpServer("127.0.0.1:0", {"/": page})
+    try:
+        address = f"http://127.0.0.1:{server.port}/?after=pi-7%2F&limit=3&limit=5&empty="
+        wanted = urllib.request.Request(address, headers={"Accept": "application/json"})
+        with urllib.request.urlopen(wanted, timeout=10):
+            pass
+    finally:
+        server.close()
+    assert asked == [Request({"after": "pi-7/", "limit": "5"}, "application/json")]
+
+
+def test_a_page_that_cannot_be_made_now_says_why_and_the_others_go_on() -> None:
+    def page(_: Request) -> tuple[int, str, bytes]:
+        raise StoreBusyError("database is locked")
+
+    server = HttpServer("127.0.0.1:0", {"/": page, "/other": lambda _: (200, "text/plain", b"ok")})
+    try:
+        status, _, body = get(server.port, "/")
+        assert (status, body) == (503, b"database is locked\n")
+        assert get(server.port, "/other")[0] == 200
     finally:
         server.close()
 

@@ -16,6 +16,8 @@ from aggregator.publication import Publication
 from aggregator.results import estimates
 from aggregator.store.base import Store, StoreBusyError
 from fsir.contract import task_from_table
+from fsir.estimate.forecast import forecast
+from fsir.estimate.subspace import angles
 from tests.aggregator.batches import deliver, kinds, started, subspace_of
 from tests.aggregator.federations import make_task
 
@@ -72,6 +74,7 @@ def test_when_everybody_is_withdrawn_the_retained_subspace_is_cleared(tmp_path: 
     made.estimate(2.0)
     made.withdraw("d0", 3.0)
     assert made.estimate(4.0) == [Publication("fsir/1/test/subspace", b"")]
+    assert made.estimating.latest == {}  # for the metrics, too
     assert made.estimate(5.0) == []
     deliver(made, TASK, range(1, 2), 6.0)
     subspace = subspace_of(made.estimate(7.0))
@@ -89,10 +92,10 @@ def test_an_estimate_that_overtakes_its_job_is_repeated_and_nothing_is_lost(tmp_
     with ThreadPoolExecutor(1) as elsewhere:  # as the daemon does
         result = elsewhere.submit(job.run).result()
     assert result is not None
-    assert result.devices == K + 3
+    assert result.subspace.devices == K + 3
     made.estimating.publish(job, result, 2.0)
     again = subspace_of(made.estimate(13.0))
-    assert (again.version, again.basis.tobytes()) == (2, result.basis.tobytes())
+    assert (again.version, again.basis.tobytes()) == (2, result.subspace.basis.tobytes())
     assert made.estimate(14.0) == []
 
 
@@ -132,3 +135,54 @@ def test_without_any_report_left_there_is_no_subspace(tmp_path: Path) -> None:
     made.estimate(2.0)
     made.withdraw("d0", 3.0)
     assert [p.payload for p in made.estimate(4.0)] == [b""]
+
+
+def test_the_history_has_every_version_and_how_far_it_has_turned(tmp_path: Path) -> None:
+    made = started(tmp_path / "s.db", TASK, debounce=0.0)
+    subspaces = []
+    for k in range(4):
+        deliver(made, TASK, range(3 * k, 3 * k + 3), 10.0 * k)
+        subspaces.append(subspace_of(made.estimate(10.0 * k + 5.0)))
+    rows = made.store.versions(1, 100)
+    assert [row.version for row in rows] == [1, 2, 3, 4]
+    assert [row.devices for row in rows] == [3, 6, 9, 12]
+    assert [row.at for row in rows] == [5.0, 15.0, 25.0, 35.0]
+    assert [row.expected_error for row in rows] == [one.expected_error for one in subspaces]
+    assert rows[0].angle is None
+    for row, before, after in zip(rows[1:], subspaces, subspaces[1:], strict=False):
+        assert row.angle == pytest.approx(float(angles(before.basis, after.basis).max()))
+    ahead = forecast(TASK, made.federations["test"].totals(made.store.totals(1, "final")))
+    assert ahead is not None
+    assert rows[-1].forecast_error == ahead.expected_error
+    assert rows[-1].forecast_accuracy == ahead.expected_accuracy
+
+
+def test_after_everybody_was_withdrawn_nothing_is_turned_from(tmp_path: Path) -> None:
+    made = started(tmp_path / "s.db", TASK, debounce=0.0)
+    deliver(made, TASK, range(1), 1.0)
+    made.estimate(2.0)
+    made.withdraw("d0", 3.0)
+    made.estimate(4.0)
+    deliver(made, TASK, range(1, 2), 6.0)
+    made.estimate(7.0)
+    assert [(row.version, row.angle) for row in made.store.versions(1, 10)] == [
+        (1, None),
+        (3, None),
+    ]
+
+
+def test_a_forecast_that_fails_keeps_no_subspace_from_devices(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    made = started(tmp_path / "s.db", TASK, debounce=0.0)
+    deliver(made, TASK, range(3), 1.0)
+
+    def fails(*_: Any) -> None:
+        raise np.linalg.LinAlgError("does not converge")
+
+    monkeypatch.setattr(estimates, "forecast", fails)
+    with caplog.at_level(logging.ERROR):
+        assert kinds(made.estimate(2.0)) == ["subspace"]
+    assert "the forecast failed" in caplog.text
+    (row,) = made.store.versions(1, 10)
+    assert row.forecast_error is None

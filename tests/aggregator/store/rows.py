@@ -5,9 +5,9 @@ from __future__ import annotations
 from aggregator.store.base import RefusedRow, ReportRow
 
 
-def row(device: str, stage: str = "final") -> ReportRow:
+def row(device: str, stage: str = "final", at: float = 2.0) -> ReportRow:
     """A counted report."""
-    return ReportRow(device=device, stage=stage, id=b"i" * 16, n=100, raw=b"raw", at=2.0)
+    return ReportRow(device=device, stage=stage, id=b"i" * 16, n=100, raw=b"raw", at=at)
 
 
 def refusal(number: int) -> RefusedRow:

@@ -48,3 +48,40 @@ def test_check_counts_what_was_spent_already(files, lived, capsys):
     assert main(["check", *arguments]) == 0
     assert main(["check", *arguments, "--state", str(lived)]) == 1
     assert "is spent" in capsys.readouterr().out
+
+
+def test_check_tells_what_holding_a_report_costs_and_does_not_cover(files, capsys):
+    long = task(report={"records": 1000})
+    assert main(["check", *files(long)]) == 0
+    said = capsys.readouterr().out
+    assert (
+        "A report about records that are plainly not what the task expects waits for the owner "
+        "(hold).\nThat it does not come is seen. The decision is noisy and counts as well: "
+        "epsilon 1.03 in all.\nWhat the owner does then is not covered by it.\n" in said
+    )
+    assert main(["check", *files(long, "hold = false")]) == 0
+    assert "whatever its records are like (hold = false)" in capsys.readouterr().out
+    for of, policy in ((task(), ""), (long, "epsilon = 1.01")):
+        assert main(["check", *files(of, policy)]) == 0
+        assert "there are too few of them, or too little\nbudget" in capsys.readouterr().out
+    unproven = task(privacy={"mechanism": "none"}, report={"records": 1000})
+    assert main(["check", *files(unproven, 'unproven = ["none"]')]) == 0
+    assert "is noisy and counts as well.\n" in capsys.readouterr().out
+
+
+def test_check_counts_what_was_spent_in_the_usual_place(files, lived, capsys, monkeypatch):
+    arguments = files(task(name="more", privacy={"epsilon": 1.9}))
+    monkeypatch.setenv("FSIR_STATE", str(lived / "none"))
+    assert main(["check", *arguments]) == 0
+    assert "spent already" not in capsys.readouterr().out
+    monkeypatch.setenv("FSIR_STATE", str(lived))
+    assert main(["check", *arguments]) == 1
+    said = capsys.readouterr().out
+    assert said.endswith(f"What the device of {lived} has spent already is counted.\n")
+
+
+def test_check_takes_the_name_of_a_task_that_was_accepted(lived, capsys):
+    assert main(["check", "--task", "done", "--state", str(lived), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["task"] == "done"
+    assert main(["check", "--task", "none", "--state", str(lived)]) == 2
+    assert "has accepted no such task" in capsys.readouterr().err

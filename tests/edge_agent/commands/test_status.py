@@ -82,7 +82,8 @@ def test_status_says_what_the_federation_expects_and_what_is_in_doubt(tmp_path, 
     assert len(silent) + len(spoken) == len(served)
     assert silent
     assert all("hardly any record of '2'" in line["doubt"] for line in silent)
-    assert all("confidence" not in line for line in silent)
+    assert all("confidence" not in line and "answer" not in line for line in silent)
+    assert all(line["answer"] == line["class"] for line in spoken)
     assert {line["class"] for line in spoken} == {"0", "1"}
 
 

@@ -112,7 +112,7 @@ def test_a_second_task_over_the_same_data_beyond_the_cap():
     one = task(privacy={"epsilon": 1.5})
     two = task(name="second", privacy={"epsilon": 1.5})
     state = State(None, DEVICE, simulated=True)
-    first = simulated(one, state=state)
+    first = simulated(one, state=state, policy=Policy(hold=False))
     first.learn_many(*data(one, 100))
     assert reports(first.outgoing(1.0))
     second = simulated(two, state=state)
@@ -283,7 +283,9 @@ def test_a_report_beyond_the_cap_is_not_made_even_if_the_task_was_accepted():
     agent = simulated(honest, state=state)
     agent.learn_many(*data(honest, 100))
     spent = simulated(
-        task(name="other", privacy={"epsilon": 1.9}), state=State(None, DEVICE, simulated=True)
+        task(name="other", privacy={"epsilon": 1.9}),
+        state=State(None, DEVICE, simulated=True),
+        policy=Policy(hold=False),
     )
     spent.learn_many(*data(honest, 100))
     spent.outgoing(1.0)

@@ -27,7 +27,10 @@ def test_mistakes_name_the_options_of_the_broker_that_they_are_about(tmp_path, c
         str(tmp_path / "s"),
     ]
     for source, flag in (
-        ("mqtts://127.0.0.1:9", "check --source-ca (a PEM file)"),
+        (
+            "mqtts://127.0.0.1:9",
+            "--source-ca nowhere.pem: No such file or directory; give a PEM file",
+        ),
         (
             "mqtts://me:secret@127.0.0.1:9",
             "use --source-password-file or the variable FSIR_SOURCE_PA",

@@ -75,9 +75,11 @@ def test_served_lines_say_what_and_who(of):
     served = feed(agent, Recognition(state, [agent]), records)
     assert set(served[0]) == {*plain, "activity", "by"}
     assert served[0]["by"] == "federation"
-    assert served[0]["activity"] == served[0]["class"]
+    assert served[0]["answer"] == served[0]["class"]
+    assert all(line["activity"] == line["answer"] for line in served)  # its name in version 0.1
+    assert plain["answer"] == plain["class"]  # the same key without recognition
     labels = [label for _, label in stream(300)]
-    right = [line["activity"] == label for line, label in zip(served, labels, strict=True)]
+    right = [line["answer"] == label for line, label in zip(served, labels, strict=True)]
     assert sum(right) > 280
     assert agent.outgoing(1e6) == []  # nothing of it is for the broker
 

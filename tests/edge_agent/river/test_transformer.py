@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import doctest
+import itertools
 import random
 
 import msgpack
@@ -12,7 +13,7 @@ import pytest
 
 pytest.importorskip("river", reason="NOT TESTED: the extra [river] is not installed")
 
-from river import checks, compose, linear_model, metrics, preprocessing, stream
+from river import checks, compose, linear_model, metrics, naive_bayes, preprocessing, stream
 
 import edge_agent.river.transformer
 from edge_agent.errors import StateError
@@ -22,7 +23,7 @@ from fsir.estimate.subspace import projection_loss
 from fsir.privacy.moments import Moments
 from fsir.privacy.plan import first_stage
 from fsir.wire.messages import topic
-from tests.fsir.tasks import mapped
+from tests.fsir.tasks import mapped, task
 
 
 @pytest.mark.filterwarnings("default")  # of River's own data sets and of pandas
@@ -100,6 +101,67 @@ def test_numeric_targets_are_cut_into_slices():
     zero = model.transform_one(dict.fromkeys(range(5), 0.0))["fsir_0"]
     along = model.transform_one({0: 1.0, 1: 0.0, 2: 0.0, 3: 1.0, 4: 0.0})["fsir_0"]
     assert abs(z - zero) < 0.1 * abs(along - zero)
+
+
+def test_coordinates_come_with_the_tenth_record():
+    model = FSIR(n_components=2)
+    probe = dict.fromkeys("abcdef", 0.5)
+    sizes = []
+    for x, y in itertools.islice(two_directions(40), 40):
+        model.learn_one(x, y)
+        sizes.append(len(model.transform_one(probe)))
+    assert sizes[:9] == [0] * 9
+    assert sizes[9:] == [2] * 31
+
+
+def test_it_is_of_use_long_before_it_is_warm():
+    """Without anything to go by, a hundred records would be named by chance."""
+    records = list(two_directions(100, seed=3))
+    model = FSIR(n_components=2) | naive_bayes.GaussianNB()
+    right = 0
+    for x, y in records:
+        right += model.predict_one(x) == y
+        model.learn_one(x, y)
+    assert right > 65
+
+
+def test_a_class_that_comes_late_is_learned():
+    """Its direction is that of feature d, which told nothing before."""
+    rng = np.random.default_rng(0)
+    model = FSIR(n_components=3, warm_up=50)
+    for k in range(3000):
+        x = dict(zip("abcd", rng.normal(size=4).tolist(), strict=True))
+        late = k > 500 and k % 3 == 0
+        y = "late" if late else ("up" if x["a"] > 0 else "down")
+        model.learn_one(x | ({"d": x["d"] + 3.0} if late else {}), y)
+        if k == 400:
+            assert len(model.transform_one(x)) == 1
+    zero = dict.fromkeys("abcd", 0.0)
+    step = np.subtract(
+        list(model.transform_one(zero | {"d": 3.0}).values()),
+        list(model.transform_one(zero).values()),
+    )
+    assert len(step) == 2
+    assert np.linalg.norm(step) > 1.0
+
+
+def test_features_that_say_the_same_do_no_harm():
+    """A constant, a copy and a sum of others: their covariance has no inverse."""
+    alone = FSIR(n_components=2)
+    crowded = FSIR(n_components=2)
+    metric = {}
+    for name, model in (("alone", alone), ("crowded", crowded)):
+        pipeline = model | naive_bayes.GaussianNB()
+        accuracy = metrics.Accuracy()
+        for x, y in two_directions(2000):
+            more = (
+                {"copy": x["a"], "sum": x["a"] + x["c"], "same": 7.0} if name == "crowded" else {}
+            )
+            accuracy.update(y, pipeline.predict_one(x | more))
+            pipeline.learn_one(x | more, y)
+        metric[name] = accuracy.get()
+    assert abs(metric["alone"] - metric["crowded"]) < 0.02
+    assert metric["crowded"] > 0.75
 
 
 def test_one_class_only_waits_with_bounded_memory():
@@ -185,20 +247,33 @@ def federated(member):
 
 
 def test_under_a_public_map_it_learns_what_the_accumulators_learn(offline):
-    task = mapped(6, 3)
-    offline.agent.receive(topic("test", "task"), task.encode())
+    of = mapped(6, 3)
+    offline.agent.receive(topic("test", "task"), of.encode())
     rng = np.random.default_rng(0)
     X = rng.normal(size=(60, 6))
     y = rng.choice(["a", "b", "c", "not a class"], 60).tolist()
     model = federated(offline)
     for row, label in zip(X.tolist(), y, strict=True):
-        model.learn_one(dict(zip(task.features.names, row, strict=True)), label)
-    learned = Moments(task, first_stage(task))
+        model.learn_one(dict(zip(of.features.names, row, strict=True)), label)
+    learned = Moments(of, first_stage(of))
     learned.learn_many(X, y)
     assert offline.agent.n == 60
     offline.agent.checkpoint()
     stored = msgpack.unpackb(offline.agent.state.progress("test").learned)
+    assert stored.pop("watch")["rows"] == learned.n - sum(learned.refused.values())
     assert stored == learned.state()
+
+
+def test_what_is_learned_before_the_task_has_come_is_not_lost(offline):
+    model = federated(offline) | linear_model.SoftmaxRegression()
+    for k in range(30):
+        x = dict.fromkeys(("x0", "x1", "x2"), 0.1 * k)
+        model.predict_one(x)
+        model.learn_one(x, "abc"[k % 3])
+    assert (offline.waiting, offline.agent.n) == (30, 0)
+    offline.agent.receive(topic("test", "task"), task().encode())
+    model.predict_one(x)
+    assert (offline.waiting, offline.agent.n) == (0, 30)
 
 
 def test_a_federated_transformer_cannot_be_copied(offline):

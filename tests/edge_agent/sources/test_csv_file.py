@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from edge_agent.errors import SourceError
-from edge_agent.records import START
+from edge_agent.records import START, Position
 from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
-from tests.edge_agent.sources.files import contents, drain, put, write
+from tests.edge_agent.sources.files import contents, drain, put, stored, write
 
 TEXTS = st.text(alphabet='ab",;\té ', max_size=6)
 
@@ -125,4 +125,85 @@ def test_an_empty_table_is_said_once_unless_more_may_come(tmp_path, follow, capl
     assert [source.poll(5) for _ in range(3)] == [[], [], []]
     assert caplog.text.count("is empty: its first line should name the columns") == (not follow)
     assert source.ended == (not follow)
+    source.close()
+
+
+def test_a_header_that_was_edited_in_place_is_noticed_and_refused(tmp_path):
+    path = put(tmp_path / "a.csv", b"left,right,y\n" + b"".join(b"%d,2,x\n" % k for k in range(9)))
+    source = open_source(f"csv:{path}", Options())
+    source.resume(START)
+    at = stored(drain(source)[4].position)
+    source.close()
+    raw = path.read_bytes()
+    for header in (b"right,left,y\n", b"left,up,y\n"):
+        put(path, header + raw.partition(b"\n")[2])
+        other = open_source(f"csv:{path}", Options())
+        with pytest.raises(SourceError, match=r"the header is not the one .* Bring the old header"):
+            other.resume(at)
+        other.close()
+    put(path, raw)
+    again = open_source(f"csv:{path}", Options())
+    again.resume(at)
+    assert [record.x["left"] for record in drain(again)] == ["5", "6", "7", "8"]
+    again.close()
+
+
+def test_a_position_of_the_first_version_opens_and_knows_no_header(tmp_path):
+    path = write(tmp_path, "csv", [[k, 0.5, "x"] for k in range(9)])
+    source = open_source(f"csv:{path}", Options())
+    source.resume(START)
+    known = drain(source)
+    old = Position(known[4].position.ordinal, [*known[4].position.cursor[:3]])
+    source.resume(old)
+    assert drain(source) == known[5:]  # which note the header from now on
+    assert all(len(record.position.cursor) == 4 for record in known)
+    source.close()
+
+
+def test_a_header_that_comes_again_is_a_row_that_cannot_be_used(tmp_path, caplog):
+    path = put(tmp_path / "a.csv", b"\xef\xbb\xbfa,y\r\n1,x\r\na,y\r\n2,x\n")
+    rows = contents(open_source(f"csv:{path}", Options()))
+    assert rows == [{"a": "1", "y": "x"}, {}, {"a": "2", "y": "x"}]
+    assert "1 rows not used: the header again (the last one at byte 13)" in caplog.text
+
+
+def test_bytes_that_are_no_text_cost_their_value_alone_and_are_said(tmp_path, caplog):
+    path = put(tmp_path / "a.csv", b"a,b,y\n1,2,x\n3,\xfc,x\n")
+    rows = contents(open_source(f"csv:{path}", Options()))
+    assert rows[1] == {"a": "3", "b": "\ufffd", "y": "x"}
+    assert "1 rows with bytes that are not UTF-8" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        (b"a,b,a\n1,2,3\n", "columns 1 and 3: the header has 'a' more than once"),
+        (b"a,,y\n1,2,x\n", "the header does not name column 2 of 3"),
+        (b"1,2,3\n4,5,6\n", "it holds numbers alone"),
+        ("a,b,y\n1,2,x\n".encode("utf-16"), "this is UTF-16 text, and an agent reads UTF-8"),
+        ("a,b,y\n1,2,x\n".encode("utf-16-be"), "convert it: iconv -f UTF-16-BE -t UTF-8"),
+        ("gr\u00f6\u00dfe,y\n1,x\n".encode("latin-1"), "line 1 holds the byte 0xf6"),
+        (b"\x1f\x8b\x08\x00", "this is a gzip archive, not a CSV file; unpack it: gunzip FILE"),
+        (b"PK\x03\x04" + b"x" * 5_000_000 + b"xl/", "this is a zip archive, not a CSV file"),
+        (b"a;y\n1;x\n2,5;x\n", "line 3, column 'a': '2,5' has a decimal comma"),
+        (b"a\0,y\n1,x\n", "line 1 holds a NUL byte"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_named_when_the_agent_starts(tmp_path, content, told):
+    path = put(tmp_path / "a.csv", content)
+    source = open_source(f"csv:{path}", Options())
+    with pytest.raises(SourceError) as caught:
+        source.resume(START)
+    assert str(caught.value).startswith(f"{path}: ")
+    assert told in str(caught.value)
+    source.close()
+
+
+def test_half_a_header_holds_nothing_and_ends(tmp_path, caplog):
+    path = put(tmp_path / "a.csv", b"a,b,")
+    source = open_source(f"csv:{path}", Options())
+    source.resume(START)
+    assert source.poll(5) == []
+    assert source.ended
+    assert caplog.text.count("it may not be complete, and no records follow") == 1
     source.close()

@@ -23,7 +23,7 @@ class Heard(SensorTopic):
         self._subscription.step = lambda now: None
 
     def hear(self, payload, retain=False, dup=False, topic="home/kitchen"):
-        raw = json.dumps(payload).encode()
+        raw = payload if isinstance(payload, bytes) else json.dumps(payload).encode()
         message = SimpleNamespace(topic=topic, payload=raw, retain=retain, dup=dup)
         self._subscription.receive(message)
 
@@ -93,3 +93,49 @@ def test_a_poll_handles_no_more_messages_than_asked_for(limit):
         records += source.poll(limit)
         assert left - len(queue) <= limit
     assert [record.x["t"] for record in records] == list(range(1, 8))
+
+
+# As their projects document them: Zigbee2MQTT (WSDCGQ01LM), Tasmota (AM2301), and plain numbers.
+@pytest.mark.parametrize(
+    ("topic", "payload", "values"),
+    [
+        (
+            "zigbee2mqtt/kitchen",
+            b'{"temperature": 27.34, "humidity": 44.72}',
+            {"temperature": 27.34, "humidity": 44.72},
+        ),
+        (
+            "tele/tasmota_0C1234/SENSOR",
+            b'{"Time":"2019-01-01T00:00:00","AM2301":{"Temperature":24.6,"Humidity":58.2},'
+            b'"TempUnit":"C"}',
+            {
+                "Time": "2019-01-01T00:00:00",
+                "AM2301.Temperature": 24.6,
+                "AM2301.Humidity": 58.2,
+                "TempUnit": "C",
+            },
+        ),
+        ("home/kitchen/temperature", b"21.5", {"value": 21.5}),
+        ("home/kitchen/temperature", b" -3\n", {"value": -3}),
+        ("home/kitchen/light", b"on", {}),
+        ("home/kitchen/light", b"true", {}),
+        ("home/kitchen/light", b"", {}),
+    ],
+)
+def test_what_homes_publish(topic, payload, values):
+    source = Heard()
+    source.resume(START)
+    source.hear(payload, topic=topic)
+    (record,) = source.poll(10)
+    assert dict(record.x) == values
+    assert bool(record.fault) != bool(values)
+
+
+def test_of_tasmota_the_time_tells_readings_apart():
+    """The same temperature five minutes later is a new reading."""
+    source = Heard(record_id="Time")
+    source.resume(START)
+    for minute in (0, 5, 5, 10):
+        reading = {"Time": f"2019-01-01T00:{minute:02}:00", "AM2301": {"Temperature": 24.6}}
+        source.hear(reading, topic="tele/kitchen/SENSOR")
+    assert [record.fault for record in source.poll(10)] == ["", "", ""]

@@ -217,6 +217,14 @@ def test_another_file_under_the_same_name_is_refused(tmp_path):
         read(path, records[3].position)
 
 
+def test_columns_that_changed_places_are_noticed(tmp_path):
+    path = write_recording(tmp_path / "a.csv", *recording(12))
+    records, _ = read(path)
+    path.write_text(path.read_text().replace("acc_x,acc_y", "acc_y,acc_x", 1))
+    with pytest.raises(SourceError, match="the header is not the one"):
+        read(path, records[3].position)
+
+
 @pytest.mark.parametrize(
     ("options", "reason"),
     [

@@ -20,6 +20,7 @@ from fsir.net.broker import Broker
 from tests.edge_agent.motion import recording, write_recording
 from tests.edge_agent.sources.files import write
 from tests.edge_agent.sources.iio.fake_iio import FakeDevice
+from tests.edge_agent.sources.termux.phones import Phone
 
 NOBODY = Broker("127.0.0.1", 9)
 
@@ -32,9 +33,19 @@ def test_every_scheme_leads_to_something_that_opens(place):
 
 @pytest.mark.parametrize(
     ("kind", "expected"),
-    [("csv", 1), ("jsonl", 1), ("mqtt", 1), ("signals", 2), ("iio", 2), ("sensorlogger", 2)],
+    [
+        ("csv", 1),
+        ("jsonl", 1),
+        ("mqtt", 1),
+        ("signals", 2),
+        ("iio", 2),
+        ("sensorlogger", 2),
+        ("termux", 3),
+    ],
 )
-def test_every_source_states_how_many_records_one_reading_touches(tmp_path, kind, expected):
+def test_every_source_states_how_many_records_one_reading_touches(
+    tmp_path, kind, expected, monkeypatch
+):
     rest = {
         "csv": lambda: write(tmp_path, "csv", []),
         "jsonl": lambda: write(tmp_path, "jsonl", []),
@@ -42,6 +53,7 @@ def test_every_source_states_how_many_records_one_reading_touches(tmp_path, kind
         "signals": lambda: write_recording(tmp_path / "a.csv", *recording(1)),
         "iio": lambda: FakeDevice(tmp_path, 0, "chip").root / "chip",
         "sensorlogger": lambda: "mqtt:phone",
+        "termux": lambda: Phone(tmp_path, monkeypatch) and "accelerometer+gyroscope",
     }[kind]()
     options = Options(broker=NOBODY, acc_range=8.0, gyro_range=35.0)
     with closing(open_source(f"{kind}:{rest}", options)) as source:
@@ -60,10 +72,10 @@ def test_standard_input_has_a_record_for_each_line():
 @pytest.mark.parametrize(
     ("address", "reason"),
     [
-        ("data.csv", "schemes: csv, jsonl, mqtt, iio, sensorlogger, signals"),
+        ("data.csv", "schemes: csv, jsonl, mqtt, iio, sensorlogger, termux, signals"),
         ("csv:", "scheme:rest"),
         ("tape:1", "no scheme 'tape'"),
-        ("csv:/nowhere/at/all.csv", "No such file"),
+        ("csv:/nowhere/at/all.csv", "there is no such file, and no folder /nowhere/at"),
         ("mqtt:a/#/b", "not a valid topic filter"),
         ("mqtt:a", "--source-broker"),
     ],

@@ -101,7 +101,9 @@ def test_the_help_lists_all_commands_as_they_were_given(
     program: Program, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text = shown(capsys, program, "--help")
-    assert text.startswith("usage: work [-h] COMMAND ...\n\nWhat it is for,\n  line by line.\n")
+    assert text.startswith(
+        "usage: work [-h] [--version] COMMAND ...\n\nWhat it is for,\n  line by line.\n"
+    )
     lines = [" ".join(line.split()) for line in text.splitlines()]
     start = lines.index("COMMAND") + 1
     assert lines[start : start + 3] == ["go-on do it", "stop leave it", "file write or read one"]
@@ -137,8 +139,31 @@ def test_what_is_raised_on_purpose_becomes_one_line(
     assert capsys.readouterr().err == "work: --times 0: give at least 1\n"
 
 
+def test_a_package_that_is_not_installed_is_named_with_what_to_install(
+    program: Program, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "works" / "stop.py").write_text("import nobody_has_this.inside")
+    assert Program("work", "", "works", COMMANDS, "extra").main(["stop", "it"]) == MISTAKE
+    said = capsys.readouterr().err
+    assert said.startswith("work: this needs the package nobody_has_this, which is not installed")
+    assert "pip install 'fsir-edge[extra]'" in said
+    assert "pip install '.[extra]'" in said
+    assert said.count("\n") == 1
+
+
+def test_a_module_of_ours_that_is_not_there_is_our_mistake(program: Program) -> None:
+    def fails() -> int:
+        raise ModuleNotFoundError("No module named 'fsir.nowhere'", name="fsir.nowhere")
+
+    with pytest.raises(ModuleNotFoundError, match="nowhere"):
+        program.guarded(fails)
+
+
 def test_an_interruption_and_a_closed_pipe_are_quiet(
-    program: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    program: Program,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
 ) -> None:
     def interrupted() -> int:
         raise KeyboardInterrupt
@@ -147,6 +172,7 @@ def test_an_interruption_and_a_closed_pipe_are_quiet(
         raise BrokenPipeError
 
     assert program.guarded(interrupted) == INTERRUPTED == 130
+    assert capsys.readouterr().err == "work: stopped\n"
     with (tmp_path / "stderr").open("w") as errors:
         monkeypatch.setattr(sys, "stderr", errors)
         assert program.guarded(nobody_reads) == 0

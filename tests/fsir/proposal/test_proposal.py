@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fsir.errors import FsirError
 from fsir.estimate.subspace import estimate, projection_loss
 from fsir.estimate.totals import Totals
 from fsir.privacy.moments import Moments
@@ -40,6 +41,19 @@ def test_people_are_the_parts_of_a_rehearsal_where_there_are_enough():
     alone = propose(X, slices, 3, EXPECTED, people % 2).why
     assert alone["rehearsal"].startswith("none: it takes the records of 5 people")
     assert "of blocks that it has not seen" in alone["sample"]
+
+
+def test_the_map_has_as_many_coordinates_as_asked():
+    X, slices = clouds(150, 8, 3, 1.0, np.random.default_rng(0))
+    people = np.arange(150) // 3 % 6
+    for groups in (None, people):
+        found = propose(X, slices, 3, EXPECTED, groups, coordinates=5)
+        assert found.sections["public"]["coordinates"] == 5
+        assert found.why["coordinates"] == "5, as asked"
+        assert "2 coordinates" not in found.why["rehearsal"]
+    for wrong in (0, 9):
+        with pytest.raises(FsirError, match=f"coordinates = {wrong}: .* give 1 to 8"):
+            propose(X, slices, 3, EXPECTED, coordinates=wrong)
 
 
 def test_a_sample_that_is_too_small_to_rehearse_gives_a_task_all_the_same():

@@ -27,6 +27,7 @@ OWNER = Policy(
     never_share=("heart*",),
     exact_count=True,
     presence=True,
+    hold=False,  # as in version 0.1
 )
 PATIENCE = 60.0  # seconds, longer than any task holds a report back
 

@@ -46,6 +46,11 @@ def text(tmp_path_factory):
     return path.read_text(encoding="utf-8")
 
 
+def test_without_curves_the_page_is_as_it_was(text):
+    assert "table" not in text
+    assert "curve" not in text
+
+
 class Reader(HTMLParser):
     """Every tag is closed, in order."""
 

@@ -94,8 +94,9 @@ def test_of_several_mechanisms_the_page_is_about_the_one_with_controls(people, t
     other = replace(people, verdict=None, beside=type(people.beside)())
     _, html = write_pictures([other, people], tmp_path, "a title")
     page = html.read_text(encoding="utf-8")
-    assert page.count("<svg") == 2
+    assert page.count("<figure") == 2
     assert "The federation adds" in page
+    assert "Direction 1: the largest loadings" in page
 
 
 def test_a_number_is_judged_by_the_truth(numbers, tmp_path, capsys):

@@ -12,6 +12,8 @@ from sim_devices.scenarios.class_controls import spread, together
 from sim_devices.scenarios.control import Beside, Control
 from sim_devices.scenarios.controls import beside
 from sim_devices.scenarios.evaluation import accuracy, without_network
+from sim_devices.scenarios.number_controls import explained
+from sim_devices.scenarios.proposed import PublicSample
 from sim_devices.scenarios.tasks import Setting, build
 from tests.sim_devices.few_people import few_people, task_of, unequal_people
 
@@ -119,6 +121,34 @@ def test_controls_of_a_number_know_the_truth():
     assert pooled < 0.5 * alone
     assert quiet < alone
     assert all(control.score <= 1.0 for control in found)
+
+
+def test_controls_of_a_number_with_a_public_sample():
+    people = scenarios.model("IV", 12, 300, 5, seed=1).population
+    sample = people.devices[0]
+    geometry = PublicSample(sample, "y", cuts=tuple(np.quantile(sample.y, [0.25, 0.5, 0.75])))
+    others = replace(people, devices=people.devices[1:])
+    scenario = scenarios.Scenario(
+        population=others, geometry=geometry, volunteer=sample, called="the public sample"
+    )
+    task = build(others, geometry, Setting(epsilon=8.0))
+    assert task.response.cuts == geometry.cuts
+    assert task.public.records == 300
+    assert task.public.check is None  # slices of a number are named by no rule
+    found = beside(scenario, task, without_network(task, others.devices, 1))
+    public = [control.name for control in found.controls if control.public]
+    assert public == [
+        "the public sample alone: plain SIR",
+        "the public sample alone: least squares",
+        "the public sample alone: shrunken least squares",
+        "the public sample alone: this task, no reports",
+    ]
+    scores = {control.name: control.score for control in found.controls}
+    assert found.alone.subspace.devices == 0
+    assert scores[public[3]] == explained(task, found.alone.subspace, others.unseen)
+    assert scores["the same devices without noise"] == explained(
+        found.quiet.task, found.quiet.subspace, others.unseen
+    )
 
 
 def test_few_of_many_devices_are_tried_alone():

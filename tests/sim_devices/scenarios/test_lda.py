@@ -35,6 +35,22 @@ def test_plain_predicts_what_scikit_learn_predicts(n, p):
     np.testing.assert_array_equal(lda.plain(X[:n], y[:n]).predict(X), expected)
 
 
+@pytest.mark.parametrize(("n", "p"), [(400, 6), (60, 40), (40, 60)])
+def test_shrunken_by_class_predicts_what_scikit_learn_predicts(n, p):
+    X, y = sample(n + 500, p)
+    X[y == "sit", 3] = 2.0  # constant in one class alone
+    known = LinearDiscriminantAnalysis(solver="lsqr", shrinkage="auto").fit(X[:n], y[:n])
+    found = lda.shrunken_by_class(X[:n], y[:n])
+    np.testing.assert_array_equal(found.predict(X), known.predict(X))
+
+
+def test_where_no_class_scatters_the_commonest_is_named():
+    X = np.arange(8.0).reshape(4, 2)
+    X[1] = X[0]
+    model = lda.plain(X, np.array(["sit", "sit", "walk", "lie"]))
+    assert set(model.predict(X)) == {"sit"}
+
+
 def test_shrinkage_is_ledoit_and_wolf_s():
     X, _ = sample(80, 30)
     rows = X - X.mean(axis=0)

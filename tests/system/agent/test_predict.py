@@ -80,7 +80,7 @@ def test_recognition_changes_no_byte_on_the_wire(mosquitto_url, tmp_path):
             lines[more] = served.read_text().splitlines()
     assert sent[()] == sent["--predict",]
     plain, recognised = ([json.loads(line) for line in lines[more]] for more in lines)
-    new = {"activity", "confidence", "by"}
+    new = {"answer", "activity", "confidence", "by"}
     assert [{k: v for k, v in line.items() if k not in new} for line in recognised] == plain
     # This subspace carries no classifier.
     assert {line.get("by") for line in recognised} == {None, "device"}
@@ -102,7 +102,7 @@ sys.exit(main(["run", "--broker", "mqtt://127.0.0.1:9", "--task", "t", "--device
         timeout=60,
     )
     assert done.returncode == 2
-    assert 'pip install "fsir-edge[river]"' in done.stderr
+    assert "pip install 'fsir-edge[river]'" in done.stderr
     assert not (tmp_path / "s").exists()
 
 
@@ -163,6 +163,6 @@ def test_from_raw_samples_and_a_button_to_recognition(data_dir, mosquitto_url, t
     assert 0 <= len(person) - told["recognition"]["labelled"] <= 3
     assert told["recognition"]["accuracy"]["said"] >= 0.97
     assert told["recognition"]["drift"] is None
-    assert {json.loads(line)["activity"] for line in done.stdout.splitlines()} == set(
+    assert {json.loads(line)["answer"] for line in done.stdout.splitlines()} == set(
         of.response.classes
     )

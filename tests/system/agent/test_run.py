@@ -202,6 +202,21 @@ def test_served_records_go_to_a_local_socket(mosquitto_url, tmp_path):
             end(process)
 
 
+def test_a_plain_run_loads_nothing_of_page_or_home(mosquitto_url, tmp_path):
+    """To its very end: nothing that is imported late, either."""
+    of = task()
+    source = write_jsonl(tmp_path / "data.jsonl", of, 150)
+    with TinyAggregator(mosquitto_url, of):
+        arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path)
+        arguments[1:1] = ["-X", "importtime"]
+        done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    loaded = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "edge_agent.output.local" in loaded
+    mine = ("edge_agent.output.home", "edge_agent.page", "edge_agent.account", "http.server")
+    assert not [name for name in loaded if name.startswith(mine)]
+
+
 def test_the_device_imports_nothing_heavy():
     code = """
 import sys

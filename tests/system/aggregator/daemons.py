@@ -145,6 +145,10 @@ class Devices:
         for info in sent:
             info.wait_for_publish(PATIENCE_SECONDS)
 
+    def publish(self, about: str, payload: bytes) -> None:
+        """Publish anything else at QoS 1."""
+        self._client.publish(about, payload, 1).wait_for_publish(PATIENCE_SECONDS)
+
     def wait(self, reports: dict[str, bytes]) -> None:
         """Until every one of these reports has been answered."""
         wait_for(

@@ -27,7 +27,7 @@ def test_serve_as_people_start_it(mosquitto_url: str, tmp_path: Path) -> None:
         page = f"127.0.0.1:{probe.getsockname()[1]}"
     command = [sys.executable, "-m", "aggregator", "serve", "--task", str(tmp_path / "t.toml")]
     command += ["--broker", mosquitto_url, "--store", f"sqlite:{tmp_path / 's.db'}"]
-    command += ["--http", page, "--log", "json"]
+    command += ["--http", page, "--log", "json", "--expect", "9"]
     devices = Devices(mosquitto_url, TASK)
     sent = {f"d{i}": report(TASK, f"d{i}", i) for i in range(5)}
     process = subprocess.Popen(command, stderr=subprocess.PIPE, cwd=ROOT)
@@ -38,7 +38,10 @@ def test_serve_as_people_start_it(mosquitto_url: str, tmp_path: Path) -> None:
         with urllib.request.urlopen(f"http://{page}/healthz", timeout=10) as answer:
             assert json.load(answer)["ok"] is True
         with urllib.request.urlopen(f"http://{page}/metrics", timeout=10) as answer:
-            assert b'fsir_reports_total{task="test",verdict="counted"} 5.0' in answer.read()
+            metrics = answer.read()
+        assert b'fsir_reports_total{task="test",verdict="counted"} 5.0' in metrics
+        assert b'fsir_expected_devices{task="test"} 9.0' in metrics
+        assert b'fsir_missing_devices{task="test"} 4.0' in metrics
     finally:
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=60)

@@ -101,7 +101,15 @@ class Workers:
 
     def withdraw(self, task: str, device: str, kill: tuple[str, int] | None = None) -> str:
         """`fsir-aggregator withdraw`; may be killed, and is then repeated later."""
-        arguments = ["withdraw", device, "--store", f"sqlite:{self.store}", "--task", task]
+        arguments = [
+            "withdraw",
+            device,
+            "--future",
+            "--store",
+            f"sqlite:{self.store}",
+            "--task",
+            task,
+        ]
         log = self.directory / f"withdraw-{len(list(self.directory.glob('withdraw-*')))}.log"
         child = self._server.start("command", log, arguments=arguments, kill=kill)
         code = child.wait(_WITHDRAWAL_SECONDS)

@@ -182,7 +182,9 @@ class World(Workers):
     def _stopped(self, device: Device, task: Federation) -> bool:
         """Whether what was forced upon a device has stopped it: not every stop is a fault."""
         reason = device.agents[task.name].reason
-        return (task.name, device.name) in self.forged and "did not make" in reason
+        who = (task.name, device.name)
+        told = who in self.withdrawn and reason.startswith("withdrawn by the aggregator's operator")
+        return told or (who in self.forged and "did not make" in reason)
 
     def counted(self) -> int:
         """Reports in the store."""

@@ -7,7 +7,8 @@ import random
 from aggregator import merging
 from aggregator.core import Aggregator
 from aggregator.reasons import REASONS
-from aggregator.store.sqlite import QUARANTINE_ROWS, SqliteStore
+from aggregator.store.quarantine import QUARANTINE_ROWS
+from aggregator.store.sqlite import SqliteStore
 from fsir.contract import task_from_table
 from fsir.limits import LIMITS
 from fsir.privacy.plan import SCREENING, final_stage, first_stage

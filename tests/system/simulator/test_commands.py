@@ -66,7 +66,7 @@ def test_demo_tells_people_what_happened(tmp_path, capsys):
     ):
         assert part in text
     page = (tmp_path / "synthetic-har" / "page.html").read_text()
-    assert page.count("<svg") == 3
+    assert page.count("<figure") == 3
     assert "walking upstairs" in page
 
 

@@ -28,6 +28,7 @@ def listener():
 
     tally = Tally("phone")
     with closing(Listener("http://127.0.0.1:0/secret/data", take, tally)) as listener:
+        listener.start()
         listener.bodies = bodies
         listener.tally = tally
         yield listener

@@ -9,6 +9,7 @@ import pytest
 
 from edge_agent.cli import main
 from edge_agent.errors import SourceError
+from edge_agent.records import START
 from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
 from edge_agent.sources.phone.session import LARGEST_BYTES
@@ -45,6 +46,9 @@ def test_the_full_scale_of_a_phone_must_be_given():
 
 def test_a_mistyped_path_is_in_the_log_of_the_source(caplog):
     with closing(open_source("sensorlogger:http://127.0.0.1:0/data", OPTIONS)) as source:
+        with pytest.raises(ConnectionRefusedError):  # nobody listens before the task is known
+            talk(source._reader._transport, request())
+        source.resume(START)
         assert b" 404 " in talk(source._reader._transport, request(path="/date"))
         assert source.poll(1) == []
     assert "sensorlogger:http://127.0.0.1:0/data: 1 requests refused" in caplog.text

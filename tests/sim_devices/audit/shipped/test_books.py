@@ -23,8 +23,8 @@ def test_the_books_of_the_shipped_agent_are_right(name):
 def test_a_row_that_is_not_written_is_missed(monkeypatch):
     whole = State.record_report
 
-    def forgetful(self, row, out, progress, *, drop_kept):
-        whole(self, row, out, progress, drop_kept=drop_kept)
+    def forgetful(self, row, out, progress, **more):
+        whole(self, row, out, progress, **more)
         self._db.run("DELETE FROM ledger")
 
     monkeypatch.setattr(State, "record_report", forgetful)
@@ -64,8 +64,8 @@ def test_a_row_that_is_written_after_the_message_is_handed_out_is_missed(monkeyp
 def test_a_row_that_says_something_else_is_seen(monkeypatch, change, said):
     whole = State.record_report
 
-    def lying(self, row, out, progress, *, drop_kept):
-        whole(self, replace(row, **change), out, progress, drop_kept=drop_kept)
+    def lying(self, row, out, progress, **more):
+        whole(self, replace(row, **change), out, progress, **more)
 
     monkeypatch.setattr(State, "record_report", lying)
     case = cases.one_stage()

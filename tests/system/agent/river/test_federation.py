@@ -24,9 +24,7 @@ def test_with_a_federation_behind_it(mosquitto_url, tmp_path):
         Member(mosquitto_url, "test", "dev-1", tmp_path) as member,
     ):
         model = FSIR(member=member, raw_features=True) | linear_model.SoftmaxRegression()
-        while member.agent.task is None:
-            member.step()
-        rng = random.Random(0)
+        rng = random.Random(0)  # and at once: what comes before the task waits for it
         for k in range(200):
             x = {f"x{j}": rng.gauss(0, 1) for j in range(3)}
             model.predict_one(x)

@@ -1,0 +1,97 @@
+"""How far a task is: the headline, and the numbers under it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from aggregator.overview.words import span_text
+from aggregator.page.parts.common import clock, figure, name, words
+from aggregator.page.terms import term
+from fsir.net.web.markup import Markup, tag
+
+_SOURCES = {
+    "roster": "on the roster",
+    "--expect": "expected",
+    "quorum": "that screening needs",
+    "screening": "that were screened",
+}
+Entry = dict[str, Any]
+
+
+def headline(place: str, entry: Entry) -> list[Markup]:
+    """Counted of expected, in one large line; a screen reader says it when it changes."""
+    progress = entry["progress"]
+    expected = progress["expected"]
+    counted = figure("progress.counted", progress["counted"])
+    done = term(place, "counted")
+    if expected is None:
+        return [tag("p", tag("strong", counted), " devices ", done, class_="headline")]
+    source = _SOURCES.get(progress["expected_from"], "expected")
+    target = figure("progress.expected", expected)
+    shown = tag("strong", counted, " of ", target)
+    return [tag("p", shown, f" devices {source} ", done, class_="headline")]
+
+
+def progress(place: str, entry: Entry) -> list[Markup]:
+    """The bar, the rate, the time to go, the stages, and what the task waits for."""
+    return [*_bar(entry), tag("dl", *_facts(place, entry))]
+
+
+def _bar(entry: Entry) -> Iterator[Markup]:
+    progress = entry["progress"]
+    if progress["expected"]:
+        there = progress["expected"] - progress["missing"]
+        label = f"{there} of {progress['expected']} devices have reported"
+        yield tag("progress", value=there, max=progress["expected"], aria_label=label)
+
+
+def _facts(place: str, entry: Entry) -> Iterator[Markup]:
+    progress = entry["progress"]
+    yield from _fact(
+        term(place, "waits for", "Waits for"),
+        tag("span", words(progress["waits_for"]["text"]), class_="strong"),
+    )
+    if progress["per_hour"] is not None:
+        over = f"{_rate(progress['per_hour'])} an hour ({progress['per_hour_over']})"
+        yield from _fact(term(place, "rate", "Rate"), over)
+    if progress["to_go_seconds"]:
+        yield from _fact("Time to go", f"about {span_text(progress['to_go_seconds'])}")
+    if progress["last_at"] is not None:
+        yield from _fact("Last report", clock(progress["last_at"]))
+    for stage, count in entry["stages"].items():
+        told = (
+            figure(f"stages.{stage}.devices", count["devices"]),
+            " devices, ",
+            figure(f"stages.{stage}.records", count["records"], f"{count['records']:,}"),
+            " ",
+            term(f"{place}-{stage}", "records"),
+        )
+        title = term(f"{place}-{stage}", "stage", f"{stage.capitalize()} stage")
+        yield from _fact(title, *told)
+    if entry["active"] is not None:
+        yield from _fact(term(place, "active set", "Active set"), _active(place, entry["active"]))
+
+
+def _rate(per_hour: float) -> str:
+    """
+    >>> _rate(6713.2), _rate(2.04)
+    ('6,713', '2.04')
+    """
+    return f"{per_hour:,.0f}" if per_hour >= 100.0 else f"{per_hour:.3g}"
+
+
+def _active(place: str, features: list[str]) -> Markup:
+    count = f"{len(features)} feature{'' if len(features) == 1 else 's'}"
+    items = (tag("li", name(feature)) for feature in features)
+    return tag(
+        "details",
+        tag("summary", count, id=f"{place}-active-summary"),
+        tag("ul", *items, class_="names"),
+        id=f"{place}-active",
+    )
+
+
+def _fact(title: object, *told: object) -> Iterator[Markup]:
+    yield tag("dt", title)
+    yield tag("dd", *told)

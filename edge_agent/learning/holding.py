@@ -1,0 +1,135 @@
+"""Whether the one report of a stage is held back until the owner has looked.
+
+It is decided once, when the report is due, from a noisy number that is booked like every release
+(docs/privacy.md, proposition 12). What is held stays held over restarts, until its owner releases
+it or the policy says `hold = false`.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import replace
+
+from edge_agent.consent.admission import Feed, cost_of, has_room
+from edge_agent.consent.policy import Policy
+from edge_agent.learning.draft import Draft
+from edge_agent.learning.learner import Learner
+from edge_agent.learning.report import judgement_row
+from edge_agent.records import Position
+from edge_agent.state.holds import Hold, hold_of
+from edge_agent.state.rows import HOLD, LedgerRow
+from edge_agent.state.state import State
+from edge_agent.watch.faults import Fault, margins, plainest
+from edge_agent.watch.refusals import anew
+from edge_agent.watch.threshold import Certain, Threshold
+from fsir.privacy.noise import Noise
+from fsir.task.task import Task
+
+log = logging.getLogger("fsir.agent")
+PASSED = "passed"  # what the ledger says of a report that was not held
+HELD = "held"
+
+
+class Holding:
+    """Judges the reports of one device in one task."""
+
+    def __init__(self, state: State, task: Task, policy: Policy, feed: Feed, noise: Noise) -> None:
+        self._state = state
+        self._task = task
+        self._policy = policy
+        self._feed = feed
+        self._noise = noise
+        self._threshold = Threshold(task)
+        self._hold = self._stored()
+        self._drawn: bool | None = None  # the decision, until the disk has it
+        if self.why:
+            self._tell()
+
+    def _stored(self) -> Hold | None:
+        return self._state.holds.of(self._task.name) if self._policy.hold else None
+
+    @property
+    def why(self) -> str:
+        """Why the report that is due is held; empty if none is."""
+        return "" if self._hold is None or self._hold.released else self._hold.why
+
+    def judge(
+        self, draft: Draft, position: Position, ledger: list[LedgerRow], now: float
+    ) -> LedgerRow | None:
+        """Decide about the report that is due, unless that is done; afterwards look at `why`.
+
+        Returns what a report that is not held has to book; one that is held is booked already,
+        together with what was learned for it.
+        """
+        self._hold = self._stored()  # a disk may deny a commit that has happened
+        learner = draft.learner
+        if not self._policy.hold or self._hold is not None or learner is None:
+            return None
+        if not self._threshold.judges(learner.n):
+            return None
+        row = judgement_row(
+            self._task,
+            self._threshold.mu,
+            learner.n,
+            source=self._feed.identity,
+            interval=draft.interval(),
+            made=now,
+            earlier=sum(row.digest == self._task.digest and row.stage == HOLD for row in ledger),
+        )
+        if not has_room(self._state, self._task, self._policy, self._feed, cost_of(row)):
+            log.info("%s: the report cannot be held: the owner's cap has no room", self._task.name)
+            return None
+        found = faults(self._task, learner, self._threshold)
+        if self._drawn is None:
+            margin = min(fault.margin for fault in found)
+            self._drawn = self._threshold.holds(margin, self._noise.for_stage(HOLD))
+        if not self._drawn:
+            return replace(row, verdict=PASSED)
+        hold = hold_of(row, plainest(found).text)
+        self._state.record_hold(replace(row, verdict=HELD), hold, draft.progress(position))
+        self._hold = hold
+        self._drawn = None
+        self._tell()
+        return None
+
+    def _tell(self) -> None:
+        name = self._task.name
+        where = self._state.where
+        begin = f"stop the agent, then `{anew(self._feed.name, name)} --state {where}`"
+        send = f"`fsir-agent release {name} --state {where}`"
+        if not self._feed.lasts:  # what was learned goes with the run
+            begin = "start the agent again"
+            send = f"{send} while this agent runs"
+        log.warning(
+            "%s: its report is HELD, and nothing is sent: %s To mend the source and begin anew: "
+            "%s. To send it as it is: %s",
+            *(name, self.why, begin, send),
+        )
+
+    def look(self) -> None:
+        """Let the report go if its owner has asked for it."""
+        if self.why and self._hold is not None and self._state.holds.requested(self._hold):
+            self.release()
+
+    def release(self) -> None:
+        """Let the report go that is held."""
+        self._state.holds.release(self._task.name)
+        self._hold = self._state.holds.of(self._task.name)
+        log.info("%s: its report was released by the owner", self._task.name)
+
+    def settled(self) -> None:
+        """The report is made: the next one is judged anew."""
+        self._hold = None
+        self._drawn = None
+
+
+def faults(task: Task, learner: Learner, threshold: Certain) -> list[Fault]:
+    """What may be wrong with the records of a report, the plainest first."""
+    return margins(
+        task,
+        learner.stage,
+        learner.watched(),
+        n=learner.n,
+        refused=learner.refused,
+        threshold=threshold,
+    )

@@ -1,0 +1,1 @@
+"""The motion sensors of an Android phone, through the command `termux-sensor`."""

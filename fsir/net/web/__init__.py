@@ -1,0 +1,1 @@
+"""What every page of ours needs, whoever shows it: HTML, headers, proofs."""

@@ -1,0 +1,1 @@
+"""Tables that people bring: how they are read, and which of their columns can be used."""

@@ -1,0 +1,1 @@
+"""Commands that give this machine something to work with."""

@@ -1,0 +1,332 @@
+"""A report about records that are plainly wrong waits for its owner; the decision is booked."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from edge_agent.agent import Feed, Phase
+from edge_agent.consent.policy import Policy
+from edge_agent.errors import StateError, StorageError
+from edge_agent.learning.holding import HELD, PASSED
+from edge_agent.state.rows import HOLD
+from edge_agent.state.state import State
+from edge_agent.watch.threshold import SHARE, Threshold
+from fsir.privacy.accounting import epsilon_of, mu_of
+from fsir.privacy.plan import first_stage
+from tests.edge_agent.world import DEVICE, active, data, receipt, records, reports, simulated
+from tests.fsir.tasks import screened, task
+
+N = 300
+OF = task(4, report={"records": N})
+SEED = 1  # of noise that is less than two standard deviations
+
+
+def wrong(of=OF, n=N):
+    """Records of which one feature has another unit."""
+    X, y = data(of, n)
+    return X * 1e6, y
+
+
+def held(of=OF, **settings):
+    """An agent that holds its report."""
+    agent = simulated(of, seed=SEED, **settings)
+    agent.learn_many(*wrong(of))
+    assert reports(agent.outgoing(1.0)) == []
+    return agent
+
+
+def stages(agent):
+    return [(row.stage, row.verdict) for row in agent.state.ledger()]
+
+
+def test_a_report_about_ordinary_records_leaves_and_the_decision_is_booked_with_it():
+    agent = simulated(OF, seed=SEED)
+    agent.learn_many(*data(OF, N))
+    (report,) = reports(agent.outgoing(1.0))
+    assert report.n == N
+    judged, made = agent.state.ledger()
+    assert (judged.stage, judged.verdict, made.stage) == (HOLD, PASSED, "final")
+    assert (judged.first, judged.last, judged.n, judged.numbers) == (0, N - 1, N, 1)
+    assert judged.mu == Threshold(OF).mu == SHARE * mu_of(1.0, 1e-6)
+    assert made.mu == first_stage(OF).mu, "the report costs what it did"
+    together = epsilon_of(math.hypot(judged.mu, made.mu), 1e-6)
+    assert together == pytest.approx(1.033, abs=0.002)
+
+
+def test_one_about_wrong_records_is_held_and_says_why(caplog):
+    agent = held()
+    assert agent.phase is Phase.HELD
+    assert agent.held.startswith("x0, x1, x2, x3: far outside of what the task expects")
+    assert stages(agent) == [(HOLD, HELD)]
+    assert not agent.state.outbox()
+    assert not agent.wants_records
+    assert "test: its report is HELD, and nothing is sent: x0, x1" in caplog.text
+    assert "fsir-agent release test --state memory" in caplog.text
+    assert "fsir-agent forget --task test --state memory" in caplog.text
+
+
+def test_it_stays_held_over_restarts_until_it_is_released(tmp_path):
+    state = State(tmp_path, DEVICE, simulated=True)
+    held(state=state)
+    state.close()  # as if killed: what is held is written with it
+    for _ in range(3):
+        state = State(tmp_path, DEVICE, simulated=True)
+        agent = simulated(OF, state=state, seed=SEED + 1)
+        assert agent.phase is Phase.HELD
+        assert agent.outgoing(1e6) == []
+        assert stages(agent) == [(HOLD, HELD)], "it is decided once"
+        agent.checkpoint(leaving=True)
+        state.close()
+    state = State(tmp_path, DEVICE, simulated=True)
+    agent = simulated(OF, state=state)
+    agent.release()
+    assert reports(agent.outgoing(1.0))[0].n == N
+    assert agent.phase is Phase.REPORTED
+    assert agent.held == ""
+    assert stages(agent) == [(HOLD, HELD), ("final", "")]
+    state.close()
+
+
+def test_the_owner_releases_it_through_a_file_while_the_agent_runs(tmp_path):
+    state = State(tmp_path, DEVICE, simulated=True)
+    agent = held(state=state)
+    due = agent.next_due(10.0)
+    assert 10.0 < due <= 12.0, "it looks again soon"
+    looking = State(tmp_path, None, read_only=True)
+    assert looking.holds.request("test").why == agent.held
+    looking.holds.request("test")  # twice does no harm
+    looking.close()
+    assert len(reports(agent.outgoing(due))) == 1
+    assert not list(tmp_path.glob("*.release")), "asked and answered"
+    state.close()
+
+
+def test_a_release_is_about_one_report(tmp_path):
+    """What the owner has seen once does not release what comes later."""
+    state = State(tmp_path, DEVICE, simulated=True)
+    agent = held(state=state)
+    state.holds.request("test")
+    request = next(tmp_path.glob("*.release"))
+    state.forget("test")
+    agent = simulated(OF, state=state, seed=SEED)
+    agent.learn_many(*wrong())
+    agent.outgoing(2.0)
+    assert request.exists()
+    assert agent.phase is Phase.HELD
+    assert stages(agent) == [(HOLD, HELD), (HOLD, HELD)]
+    assert [row.first for row in state.ledger()] == [0, N], "each decision is about its own records"
+    state.close()
+
+
+def test_there_is_nothing_to_release_where_nothing_is_held(tmp_path):
+    state = State(tmp_path, DEVICE, simulated=True)
+    agent = simulated(OF, state=state)
+    with pytest.raises(StateError, match="'test' holds no report back: there is nothing"):
+        state.holds.request("test")
+    agent.release()
+    agent.learn_many(*data(OF, N))
+    assert reports(agent.outgoing(1.0))
+    state.close()
+
+
+def test_an_owner_who_wants_no_hold_has_none_and_pays_for_none():
+    agent = simulated(OF, policy=Policy(hold=False))
+    agent.learn_many(*wrong())
+    assert reports(agent.outgoing(1.0))
+    assert stages(agent) == [("final", "")]
+
+
+def test_a_policy_that_is_changed_lets_it_go(tmp_path):
+    state = State(tmp_path, DEVICE, simulated=True)
+    held(state=state).checkpoint()
+    agent = simulated(OF, state=state, policy=Policy(hold=False))
+    assert agent.held == ""
+    assert reports(agent.outgoing(1.0))
+    state.close()
+
+
+def test_a_report_of_few_records_is_not_judged():
+    few = task(4)  # 100 records: the noise of the decision would hide them
+    agent = simulated(few)
+    agent.learn_many(*wrong(few, 100))
+    assert reports(agent.outgoing(1.0))
+    assert stages(agent) == [("final", "")]
+
+
+def test_it_is_not_held_if_the_cap_has_no_room_for_the_decision(caplog):
+    caplog.set_level("INFO")
+    agent = simulated(OF, policy=Policy(epsilon=1.02))
+    agent.learn_many(*wrong())
+    assert reports(agent.outgoing(1.0))
+    assert stages(agent) == [("final", "")]
+    assert "the report cannot be held: the owner's cap has no room" in caplog.text
+
+
+def test_it_takes_nothing_that_another_task_was_promised():
+    state = State(None, DEVICE, simulated=True)
+    both = math.sqrt(2.0) * mu_of(1.0, 1e-6)
+    policy = Policy(epsilon=epsilon_of(both, 1e-6) + 0.001)
+    first = simulated(OF, state=state, policy=policy)
+    second = simulated(task(4, name="second", report={"records": N}), state=state, policy=policy)
+    assert (first.phase, second.phase) == (Phase.LEARNING, Phase.LEARNING)
+    first.learn_many(*wrong())
+    assert reports(first.outgoing(1.0)), "there is room for both reports, and for no decision"
+    second.learn_many(*data(OF, N))
+    assert reports(second.outgoing(1.0))
+
+
+def test_forgetting_begins_anew_and_keeps_what_was_spent(tmp_path):
+    state = State(tmp_path, DEVICE, simulated=True)
+    held(state=state).checkpoint()
+    state.forget("test")
+    agent = simulated(OF, state=state, seed=SEED)
+    assert agent.phase is Phase.LEARNING
+    assert agent.n == 0
+    agent.learn_many(*data(OF, N))
+    assert reports(agent.outgoing(1.0))
+    assert stages(agent) == [(HOLD, HELD), (HOLD, PASSED), ("final", "")]
+    state.close()
+
+
+# --- two stages -----------------------------------------------------------------------------------
+
+
+def test_two_reports_about_the_same_records_are_judged_once():
+    two = screened(6, records="same")
+    two = task(6, screening=two.table()["screening"], report={"records": N})
+    agent = simulated(two, seed=SEED)
+    agent.learn_many(*data(two, N))
+    sent = agent.outgoing(1.0)
+    agent.receive(*receipt(two, sent))
+    agent.receive(*active(two, "x0", "x1"))
+    assert reports(agent.outgoing(2.0))
+    assert stages(agent) == [(HOLD, PASSED), ("screening", "counted"), ("final", "")]
+
+
+def test_rows_that_are_kept_are_looked_at_too():
+    two = task(6, screening=screened(6).table()["screening"], report={"records": N})
+    agent = simulated(two, seed=SEED)
+    for record in records(two, N):
+        far = {name: value * 1e6 for name, value in record.x.items() if name != "y"}
+        agent.learn(type(record)(record.position, record.x | far))
+    assert reports(agent.outgoing(1.0)) == []
+    assert agent.held
+    agent.release()
+    assert reports(agent.outgoing(2.0))[0].stage == "screening"
+    agent.receive(*active(two, "x0", "x1"))
+    assert reports(agent.outgoing(3.0))[-1].stage == "final", "its owner has looked at them"
+
+
+def test_reports_about_fresh_records_are_judged_one_by_one():
+    fresh = screened(6, records="fresh").table()["screening"]
+    two = task(6, screening=fresh, report={"records": N})
+    agent = simulated(two, seed=SEED)
+    agent.learn_many(*data(two, N))
+    agent.receive(*receipt(two, agent.outgoing(1.0)))
+    agent.receive(*active(two, "x0", "x1"))
+    agent.learn_many(*wrong(two))
+    assert reports(agent.outgoing(2.0)) == []
+    assert stages(agent) == [(HOLD, PASSED), ("screening", "counted"), (HOLD, HELD)]
+    assert agent.phase is Phase.HELD
+
+
+# --- disks and clocks -----------------------------------------------------------------------------
+
+
+def test_a_disk_that_takes_nothing_changes_no_decision(monkeypatch):
+    """Neither is it drawn again, nor is the report sent before the hold is written."""
+    agent = simulated(OF, seed=SEED)
+    agent.learn_many(*wrong())
+    draws = []
+    decide = Threshold.holds
+
+    def counted(self, margin, noise):
+        draws.append(margin)
+        return decide(self, margin, noise)
+
+    monkeypatch.setattr(Threshold, "holds", counted)
+    book = agent.state.record_hold
+
+    def full(*_):
+        raise StorageError("the disk is full")
+
+    monkeypatch.setattr(agent.state, "record_hold", full)
+    assert reports(agent.outgoing(1.0)) == []
+    assert reports(agent.outgoing(100.0)) == []
+    monkeypatch.setattr(agent.state, "record_hold", book)
+    assert reports(agent.outgoing(200.0)) == []
+    assert agent.held
+    assert len(draws) == 1
+
+
+def test_a_disk_that_denies_what_it_has_written_is_read_again(monkeypatch):
+    agent = simulated(OF, seed=SEED)
+    agent.learn_many(*wrong())
+    book = agent.state.record_hold
+
+    def denied(*arguments):
+        book(*arguments)
+        raise StorageError("the disk says no")
+
+    monkeypatch.setattr(agent.state, "record_hold", denied)
+    agent.outgoing(1.0)
+    monkeypatch.setattr(agent.state, "record_hold", book)
+    assert reports(agent.outgoing(100.0)) == []
+    assert agent.held
+    assert stages(agent) == [(HOLD, HELD)]
+
+
+def test_with_a_deadline_the_report_waits_as_well():
+    dated = task(4, report={"records": 5000, "deadline": 2_000_000_000, "sigma_0": 5.0})
+    now = [1.9e9]
+    policy = Policy(exact_count=True)
+    agent = simulated(dated, seed=SEED, policy=policy, clock=lambda: now[0])
+    agent.learn_many(*wrong(dated, N))
+    now[0] = 2.1e9
+    assert reports(agent.outgoing(1.0)) == []
+    assert agent.held
+    agent.release()
+    assert reports(agent.outgoing(2.0))[0].n == N
+
+
+# --- before it is due -----------------------------------------------------------------------------
+
+
+def test_the_owner_is_warned_while_there_is_time(caplog):
+    agent = simulated(OF)
+    agent.learn_many(*wrong(OF, 40))
+    agent.checkpoint()
+    assert not caplog.text, "forty records may be chance"
+    agent.learn_many(*wrong(OF, 20))
+    agent.checkpoint()
+    agent.learn_many(*wrong(OF, 20))
+    agent.checkpoint()
+    said = "test: look at your records before the report is due (60 of 300): x0, x1, x2, x3: far"
+    assert caplog.text.count("look at your records") == 1
+    assert said in caplog.text
+
+
+def test_one_class_at_the_beginning_is_no_reason_to_worry(caplog):
+    agent = simulated(OF)
+    X, _ = data(OF, N)
+    agent.learn_many(X[:100], ["a"] * 100)
+    agent.checkpoint()
+    assert not caplog.text
+    agent.learn_many(X[100:200], ["a"] * 100)
+    agent.checkpoint()
+    assert "(200 of 300): nearly all of 200 records are of one class of 'y', of 3" in caplog.text
+
+
+def test_counts_of_refused_records_outlive_the_report():
+    agent = simulated(OF, seed=SEED, feed=Feed("csv:a"))
+    X, y = data(OF, N)
+    X[:7] = np.nan
+    y[7] = "?"
+    agent.learn_many(X, y)
+    assert reports(agent.outgoing(1.0))
+    assert agent.state.refused("test") == {"unknown response": 1, "not finite": 7}
+    agent.state.forget("test")
+    assert agent.state.refused("test") == {}
