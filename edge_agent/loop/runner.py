@@ -138,6 +138,7 @@ class Runner:
         else:
             self._connection.step(time.monotonic())
         self._labelling.step(time.monotonic())
+        self._output.welcome()
         self._feeding.step()
         now = time.monotonic()
         self._output.step(now)

@@ -24,6 +24,9 @@ class Output:
 
     # --- for the loop -----------------------------------------------------------------------------
 
+    def welcome(self) -> None:
+        """See who has come to listen: before records are written, so that they miss none."""
+
     def step(self, now: float) -> None:
         """Handle what has arrived, send what is due; never waits."""
 
@@ -60,6 +63,11 @@ class Several(Output):
         """Let go of all."""
         for output in self._outputs:
             output.close()
+
+    def welcome(self) -> None:
+        """To each."""
+        for output in self._outputs:
+            output.welcome()
 
     def step(self, now: float) -> None:
         """Step each."""

@@ -73,7 +73,7 @@ class LocalSocket(Output):
 
     # --- for the loop -----------------------------------------------------------------------------
 
-    def step(self, now: float) -> None:
+    def welcome(self) -> None:
         """See who has come and who has gone."""
         for reader in self._readers:
             with suppress(BlockingIOError):

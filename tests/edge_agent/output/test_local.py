@@ -33,7 +33,7 @@ def reader() -> socket.socket:
 
 def tell(served: LocalSocket, record: object) -> None:
     """A turn of the agent's loop in which one record is served."""
-    served.step(0.0)
+    served.welcome()
     served.write({"record": record})
 
 
@@ -72,10 +72,10 @@ def test_readers_leave_descriptors_for_others(served, monkeypatch):
 
 
 def test_nothing_is_encoded_while_nobody_reads(served):
-    served.step(0.0)
+    served.welcome()
     served.write({"record": object()})  # which JSON does not know
     with reader():
-        served.step(0.0)
+        served.welcome()
         with pytest.raises(TypeError):
             served.write({"record": object()})
 
@@ -83,14 +83,14 @@ def test_nothing_is_encoded_while_nobody_reads(served):
 def test_who_leaves_without_a_record_is_noticed(served):
     for _ in range(3 * local.MOST_READERS):
         with reader():
-            served.step(0.0)
-    served.step(0.0)
+            served.welcome()
+    served.welcome()
     assert not served._readers
 
 
 def test_a_reader_that_is_too_slow_is_let_go(served):
     with reader() as slow:
-        served.step(0.0)
+        served.welcome()
         while served._readers:
             served.write({"record": "x" * 10_000})
         assert slow.recv(10) == b'{"record":'
@@ -155,7 +155,7 @@ def test_the_live_view_is_in_the_state_directory_and_the_owners_alone(tmp_path, 
         assert permissions(LIVE) == "0o600"
         with socket.socket(socket.AF_UNIX) as watching:
             watching.connect(LIVE)
-            live.step(0.0)
+            live.welcome()
             live.write({"record": 7})
             assert json.loads(watching.recv(100)) == {"record": 7}
     assert not list(tmp_path.iterdir())

@@ -28,7 +28,7 @@ def watching(agent, tmp_path):
 
 def turn(agent, view, *served):
     """A turn of the agent's loop, and a look."""
-    agent.step(0.0)
+    agent.welcome()
     for one in served:
         agent.write(one)
     view.look()

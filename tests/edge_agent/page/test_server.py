@@ -277,10 +277,10 @@ def test_the_agent_is_left_alone_when_nobody_looks(directory, monkeypatch):
     try:
         with serving(directory) as (browser, _):
             assert "The agent runs" in browser.get()[1]
-            live.step(0.0)
+            live.welcome()
             assert live._readers
             while live._readers:
-                live.step(0.0)
+                live.welcome()
             assert "The agent runs" in browser.get()[1]
     finally:
         live.close()
