@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from aggregator.commands.task_new.options import AGGREGATIONS
-from aggregator.tasks.reporting import Asked, Reports, instant, refuse_past
+from aggregator.tasks.deadlines import instant, refuse_past
+from aggregator.tasks.reporting import Asked, Reports
 from aggregator.tasks.slices import Wanted
 from aggregator.tasks.wishes import PROVEN, Wishes
 from fsir.errors import FsirError, meant
