@@ -114,11 +114,12 @@ class Table(Fields):
     fsir.errors.TaskError: privacy.epsilon = 2: must be true or false
     """
 
-    def __init__(self, values: Any, path: str) -> None:
+    def __init__(self, values: Any, path: str, instead: str | None = None) -> None:
         if not isinstance(values, Mapping):
             raise TaskError(path or "task", values, "must be a table")
         super().__init__(values)
         self._path = path
+        self._instead = instead  # a table with nearly the same name, where this one is not there
         self._asked: set[str] = set()
         self._sections: list[Table] = []
 
@@ -141,8 +142,16 @@ class Table(Fields):
         return self.error(key, value, f"must be {expected}")
 
     def missing(self, key: str) -> TaskError:
-        """The error for a field that must be there."""
-        return self.error(key, None, "is missing; add it")
+        """The error for a field that must be there, with the one that may be meant by it."""
+        if self._instead is not None:
+            return self.error(key, None, f"is missing; did you mean it by [{self._instead}]?")
+        close = self._close(key)
+        remedy = "add it" if close is None else f"did you mean it by {self._place(close)!r}?"
+        return self.error(key, None, f"is missing; {remedy}")
+
+    def _close(self, key: str) -> str | None:
+        """A field that nobody has read yet, with nearly this name."""
+        return meant(key, [name for name in self._left if isinstance(name, str)])
 
     def unknown(self, left: Mapping[str, Any]) -> TaskError:
         """The error for the first of these fields, with the name that was probably meant."""
@@ -159,7 +168,9 @@ class Table(Fields):
 
     def section(self, key: str) -> Table:
         """A table inside of this one."""
-        part = Table(self.get(key, {}), self._place(key))
+        close = None if key in self._left else self._close(key)
+        instead = None if close is None else self._place(close)
+        part = Table(self.get(key, {}), self._place(key), instead)
         self._sections.append(part)
         return part
 

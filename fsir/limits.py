@@ -23,3 +23,5 @@ LIMITS = {
     "subspace": 16 * 2**20,
     "presence": 256,
 }
+MAX_EPSILON = 1000.0  # of a task: more protects nobody
+MAX_DELTA = 0.1

@@ -12,7 +12,7 @@ import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import NamedTuple
 
@@ -71,9 +71,7 @@ def planned(asked: Asked, guess: Guess, rounds: int = 1) -> Reports:
         expected = guess.records
         return Reports(records=None, why=why, expected=expected, sigma_0=asked.sigma_0)
     if asked.records is not None:
-        reach = "" if counts is None else f"; {_reach(counts, asked.records, rounds)}"
-        why = f"{asked.records}, as you say{reach}"
-        return Reports(records=asked.records, why=why, expected=asked.records)
+        return _as_said(asked.records, counts, rounds)
     if counts is not None:
         return _proposed(counts, rounds)
     why = (
@@ -82,6 +80,24 @@ def planned(asked: Asked, guess: Guess, rounds: int = 1) -> Reports:
         "(--records-per-device 120,300,450, or a file with one number for each)"
     )
     return Reports(records=guess.records, why=why, expected=guess.records)
+
+
+def _as_said(records: int, counts: Sequence[int] | None, rounds: int) -> Reports:
+    if counts is None:
+        return Reports(records=records, why=f"{records}, as you say", expected=records)
+    reach = _reach(counts, records, rounds)
+    reaching = _reaching(counts, records, rounds)
+    if not reaching:
+        raise FsirError(
+            f"--records {records}: {reach}, so that nobody would ever report; give at most "
+            f"{max(counts) // rounds}"
+        )
+    return Reports(
+        records=records,
+        why=f"{records}, as you say; {reach}",
+        expected=records,
+        devices=reaching if len(counts) > 1 else None,
+    )
 
 
 def _proposed(counts: Sequence[int], rounds: int) -> Reports:
@@ -187,32 +203,3 @@ def fewest_records(norm: float, budget: tuple[float, float, int], share: float) 
             f"--epsilon {epsilon:g}: the noise would drown any sum; give a larger budget"
         ) from None
     return min(math.ceil(fewest / 10) * 10, MAX_RECORDS)
-
-
-# --- deadlines ------------------------------------------------------------------------------------
-
-
-def instant(text: str) -> datetime:
-    """A date with its time and zone.
-
-    >>> instant("2026-12-01T00:00:00Z").isoformat()
-    '2026-12-01T00:00:00+00:00'
-    """
-    try:
-        found = datetime.fromisoformat(text)
-    except ValueError:
-        found = None
-    if found is None or found.tzinfo is None:
-        raise FsirError(
-            f"--deadline {text}: give date, time and zone, for example 2026-12-01T00:00:00Z"
-        )
-    return found.astimezone(UTC)
-
-
-def refuse_past(what: str, deadline: int | None, now: float) -> None:
-    """Refuse a deadline that has passed, of a task that nobody serves yet."""
-    if deadline is not None and deadline <= now:
-        raise FsirError(
-            f"{what} {datetime.fromtimestamp(deadline, UTC).isoformat()}: has passed: devices "
-            "would report at once whatever they have; give a later one"
-        )

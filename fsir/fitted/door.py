@@ -24,7 +24,7 @@ _PROGRAMS = {
 }
 
 
-def call(name: str, *arguments: Any, **options: Any) -> Any:
+def call(name: str, /, *arguments: Any, **options: Any) -> Any:
     """Call what a program offers."""
     module, extra = _PROGRAMS[name]
     try:

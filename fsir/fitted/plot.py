@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ MOST_POINTS = 600  # of a class: more only hide each other
 WHISKER = 2.0  # standard deviations
 _PANELS_PER_ROW = 3
 _LONGEST_NAME = 28  # characters
+_LETTERS = 12  # of a title, in an inch
 _FAINT = "#9aa5ad"  # of a direction that noise alone could have made
 _GRID = {"color": "#e6e9ec", "linewidth": 0.6}
 
@@ -102,7 +104,8 @@ def loadings(task: Task, subspace: Subspace) -> Any:
         _bars(axis, task, subspace, k)
     for axis in axes[d:]:
         axis.remove()
-    figure.suptitle(f"{task.name}: {_how_sure(task, subspace)}", fontsize=10)
+    title = fill(f"{task.name}: {_how_sure(task, subspace)}", round(_LETTERS * size[0]))
+    figure.suptitle(title, fontsize=10)
     return figure
 
 
@@ -142,8 +145,9 @@ def _how_sure(task: Task, subspace: Subspace) -> str:
     degrees = math.degrees(math.asin(sine(subspace.expected_error, subspace.dimension)))
     about = f"directions off by about {degrees:.0f} degrees of 90"
     if task.public is not None:
-        return f"{about},\nin units of the scatter within classes; not known for single loadings"
-    return f"{about};\nwhiskers: two standard deviations, if the error has no preferred way"
+        kind = "classes" if task.response.classes else "slices"
+        return f"{about}, in units of the scatter within {kind}; not known for single loadings"
+    return f"{about}; whiskers: two standard deviations, if the error has no preferred way"
 
 
 def _short(name: str) -> str:

@@ -8,30 +8,65 @@ from pathlib import Path
 from fsir.net.files import writable_folder
 from fsir.net.installed import require
 
+BUDGETS = (0.5, 1.0, 2.0, 4.0)  # epsilons that a grid tries
+
 
 def add_federation(parser: argparse.ArgumentParser) -> None:
     """Broker, budget, faults, and where the results go."""
-    parser.add_argument(
-        "--broker",
-        default="auto",
-        metavar="WHICH",
-        help="embedded, mosquitto, auto (mosquitto if installed, else embedded) or a URL "
-        "(default %(default)s)",
-    )
+    add_broker(parser, default="auto")
     _add_privacy(parser)
     _add_faults(parser)
+    add_results(parser, seeded="data, noise and faults")
+
+
+def add_broker(parser: argparse.ArgumentParser, default: str | None = None) -> None:
+    """Which broker; None tells that nobody has asked for one."""
     parser.add_argument(
-        "--seed", type=int, default=1, help="of data, noise and faults (default %(default)s)"
+        "--broker",
+        default=default,
+        metavar="WHICH",
+        help="embedded, mosquitto, auto (mosquitto if installed, else embedded) or a URL "
+        "(default auto)",
     )
+
+
+def add_results(
+    parser: argparse.ArgumentParser,
+    *,
+    seeded: str,
+    out: Path = Path("out"),
+    written: str = "pictures",
+) -> None:
+    """What is drawn by lot, where the results go, and for whom they are."""
+    parser.add_argument("--seed", type=whole, default=1, help=f"of {seeded} (default %(default)s)")
     parser.add_argument(
         "--out",
         type=Path,
-        default=Path("out"),
+        default=out,
         metavar="DIR",
-        help="for pictures (default %(default)s)",
+        help=f"for {written} (default %(default)s)",
     )
     parser.add_argument(
         "--json", action="store_true", help="one object on the last line instead of text"
+    )
+
+
+def add_budgets(parser: argparse.ArgumentParser, about: str) -> None:
+    """Several budgets, each tried."""
+    default = ",".join(f"{budget:g}" for budget in BUDGETS)
+    parser.add_argument(
+        "--epsilon",
+        type=epsilons,
+        default=BUDGETS,
+        metavar="LIST",
+        help=f"{about} (default {default})",
+    )
+
+
+def add_unit(parser: argparse.ArgumentParser) -> None:
+    """What one unit of privacy is."""
+    parser.add_argument(
+        "--unit-records", type=positive, default=1, metavar="G", help="records protected together"
     )
 
 
@@ -45,9 +80,7 @@ def _add_privacy(parser: argparse.ArgumentParser) -> None:
         help="a number, or `paper` for n^-1.1. Default 1e-6; "
         "har and hapt run both and report the paper's first",
     )
-    parser.add_argument(
-        "--unit-records", type=positive, default=1, metavar="G", help="records protected together"
-    )
+    add_unit(parser)
     parser.add_argument(
         "--mechanism", choices=["gaussian", "iid", "vgm", "none"], default="gaussian"
     )

@@ -11,7 +11,7 @@ from fsir.fitted.subspace import Subspace as Fitted
 from fsir.task.task import Task
 from fsir.wire.messages import Subspace
 from sim_devices.own.cells import Laboratory, in_process
-from sim_devices.own.frames import from_frame
+from sim_devices.own.frames import check_asked, check_frame, from_frame, names_of
 from sim_devices.own.setup import Roles, prepare
 from sim_devices.own.study import Study, Wishes, study
 from sim_devices.results.report import bars
@@ -87,8 +87,8 @@ def federate_parts(
     by: str,
     epsilon: float = 1.0,
     unseen: float = 0.3,
-    public: Sequence[str] | None = None,
-    features: Sequence[str] | None = None,
+    public: str | Sequence[str] | None = None,
+    features: str | Sequence[str] | None = None,
     records: int | None = None,
     unit_records: int = 1,
     delta: float = 1e-6,
@@ -127,8 +127,18 @@ def federate_parts(
     name
         Of the task.
     """
-    rows = from_frame(frame, response, by, features, name)
-    told = tuple(str(device) for device in public or ())
+    check_frame(frame)
+    check_asked(
+        epsilon=epsilon,
+        delta=delta,
+        unseen=unseen,
+        records=records,
+        unit_records=unit_records,
+        slices=slices,
+        seed=seed,
+    )
+    rows = from_frame(frame, response, by, names_of(features), name)
+    told = names_of(public) or ()
     own = prepare(rows, Roles(public=told, unseen=unseen, slices=slices, seed=seed))
     wishes = Wishes(
         epsilons=(epsilon,),

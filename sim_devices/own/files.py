@@ -27,6 +27,7 @@ def read_files(
     paths: Sequence[Path], response: str, by: str | None = None, wanted: Sequence[str] | None = None
 ) -> Rows:
     """All rows of all files; without `by`, the name of a file names its device."""
+    _refuse_twice(paths, by)
     tables = [_read(path) for path in paths]
     header = tables[0].header
     check_columns(header, str(paths[0]), TYPED, response=response, by=by, features=wanted)
@@ -49,8 +50,31 @@ def read_files(
         },
         where=lambda row: f"line {found.lines[row]} of {found.paths[row]}",
         strict=wanted is not None,
-        notes=(f"{found.unnamed} rows left out: {by} is empty",) if found.unnamed else (),
+        notes=_notes(tables, found, by),
     )
+
+
+def _refuse_twice(paths: Sequence[Path], by: str | None) -> None:
+    """Refuse a file that is given twice, and two files of one name where that names the device."""
+    places: set[Path] = set()
+    names: dict[str, Path] = {}
+    for path in paths:
+        place = path.resolve()
+        if place in places:
+            raise FsirError(f"{path}: is given twice; give each table once")
+        places.add(place)
+        first = names.setdefault(path.stem, path)
+        if by is None and first is not path:
+            raise FsirError(
+                f"{path}: its name would name the same device as {first}; give files different "
+                "names, or name the column that tells devices apart by --by"
+            )
+
+
+def _notes(tables: Sequence[CsvTable], found: _Gathered, by: str | None) -> tuple[str, ...]:
+    unnamed = f"{found.unnamed} rows left out: {by} is empty"
+    about = [f"{table.path}: {note}" for table in tables for note in table.notes]
+    return (*([unnamed] if found.unnamed else []), *about)
 
 
 def _name(paths: Sequence[Path]) -> str:

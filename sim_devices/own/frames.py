@@ -1,14 +1,16 @@
-"""Tables in memory: a pandas DataFrame, or any mapping of names to columns."""
+"""Tables in memory, and what may be asked of them: a DataFrame, or any mapping of columns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from numbers import Integral, Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fsir.errors import FsirError
+from fsir.limits import MAX_DELTA, MAX_EPSILON
 from sim_devices.own.rows import CALLED, Feature, Rows, check_columns
 
 _GAPS = frozenset({"", "nan", "None", "<NA>", "NaT"})  # what missing values are as texts
@@ -86,3 +88,66 @@ def _feature(values: NDArray[Any]) -> Feature:
         elif text:
             strange[row] = text
     return Feature(found, strange)
+
+
+# What a program asks for: refused by name before anything is computed.
+
+
+def check_frame(frame: Any) -> None:
+    """Refuse what has no named columns."""
+    if hasattr(frame, "keys"):
+        return
+    raise FsirError(
+        f"frame: a table with named columns is needed, not {type(frame).__name__}; give a pandas "
+        "DataFrame (pandas.read_csv reads a file) or a mapping of names to columns"
+    )
+
+
+def check_asked(
+    *,
+    epsilon: Any,
+    delta: Any,
+    unseen: Any,
+    records: Any,
+    unit_records: Any,
+    slices: Any,
+    seed: Any,
+) -> None:
+    """Refuse numbers that mean nothing; records may be None."""
+    _check_number("epsilon", epsilon, MAX_EPSILON)
+    _check_number("delta", delta, MAX_DELTA)
+    _check_share("unseen", unseen)
+    _check_whole("records", 1 if records is None else records, 1)
+    _check_whole("unit_records", unit_records, 1)
+    _check_whole("slices", slices, 2)
+    _check_whole("seed", seed, 0)
+
+
+def _check_number(name: str, value: Any, most: float) -> None:
+    if not isinstance(value, Real) or not 0.0 < float(value) <= most:
+        raise _wrong(name, value, f"a number above 0 and at most {most:g}")
+
+
+def _check_share(name: str, value: Any) -> None:
+    if not isinstance(value, Real) or not 0.0 <= float(value) <= 1.0:
+        raise _wrong(name, value, "a share between 0 and 1")
+
+
+def _check_whole(name: str, value: Any, least: int) -> None:
+    if not isinstance(value, Integral) or int(value) < least:
+        raise _wrong(name, value, f"a whole number of at least {least}")
+
+
+def names_of(value: str | Sequence[Any] | None) -> tuple[str, ...] | None:
+    """Names as texts; a single one needs no list around it.
+
+    >>> names_of("anna"), names_of([1, 2]), names_of(None)
+    (('anna',), ('1', '2'), None)
+    """
+    if value is None:
+        return None
+    return (value,) if isinstance(value, str) else tuple(str(name) for name in value)
+
+
+def _wrong(name: str, value: Any, wanted: str) -> FsirError:
+    return FsirError(f"{CALLED.said(name, value)}: give {wanted}")

@@ -17,6 +17,7 @@ from fsir.arrays import Flags
 from fsir.errors import FsirError
 from fsir.limits import MAX_SLICES
 from fsir.tables.columns import column
+from fsir.tables.csv_table import NO_ANSWER
 from sim_devices.own.rows import Rows
 
 
@@ -31,10 +32,10 @@ class Responses:
 
 
 def read_responses(rows: Rows) -> Responses:
-    """Words and few whole numbers are classes; where a number is meant, `NA` and such are gaps."""
+    """Words and few whole numbers are classes; `NA` and such are gaps, as to who writes a task."""
     texts = rows.responses
     numbers = column(texts, list(range(len(texts))))
-    known = np.array([bool(text) for text in texts], dtype=bool)
+    known = np.array([text.lower() not in NO_ANSWER for text in texts], dtype=bool)
     if numbers.reason is None:
         known = ~np.isnan(numbers.values)
     lost = int((~known).sum())

@@ -16,8 +16,7 @@ from sim_devices.own.uncertain import standard_error
 from sim_devices.results.result import Result, evaluate
 from sim_devices.scenarios.control import Control
 from sim_devices.scenarios.controls import beside
-from sim_devices.scenarios.verdict import Fleet, of_fleet
-from sim_devices.scenarios.virtual_fleets import Larger
+from sim_devices.scenarios.verdict import Fleet, Tried, of_fleet
 
 AXES = ("epsilon", "devices", "records")
 _OF_DEVICES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of those that there are, if nobody says how many
@@ -138,7 +137,7 @@ def _told(own: Own, headline: Point, curves: Curves) -> Study:
     verdict = of_fleet(
         headline.score,
         without,
-        _fleet(headline, streams, curves),
+        _fleet(headline, streams, curves, without, own),
         numeric=not task.response.classes,
         people=len(unseen),
         error=gain_error,
@@ -152,19 +151,32 @@ def _told(own: Own, headline: Point, curves: Curves) -> Study:
     )
 
 
-def _fleet(headline: Point, streams: Sequence[DeviceStream], curves: Curves) -> Fleet:
+def _fleet(
+    headline: Point, streams: Sequence[DeviceStream], curves: Curves, without: Control, own: Own
+) -> Fleet:
     lengths = {len(stream) for stream in streams}
     more = "" if len(lengths) == 1 else "up to "
+    unseen = own.scenario.population.unseen
+
+    def tried(name: str, point: Point) -> Tried:
+        error = standard_error(unseen, measure_of(point.outcome), without.measure)
+        return Tried(name, point.score, error)
+
     return Fleet(
         devices=headline.cell.devices,
         records=f"{more}{max(lengths)}",
         epsilon=headline.cell.epsilon,
         larger=[
-            Larger(point.cell.devices, point.score)
+            tried(f"{point.cell.devices} devices", point)
             for point in curves["devices"]
             if point.simulated
         ],
-        budgets=[(point.cell.epsilon, point.score) for point in curves["epsilon"]],
+        budgets=[
+            tried(f"epsilon {point.cell.epsilon:g}", point)
+            for point in curves["epsilon"]
+            if point.cell.epsilon > headline.cell.epsilon
+        ],
+        runs=headline.scores,
     )
 
 

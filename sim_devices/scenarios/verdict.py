@@ -79,6 +79,15 @@ def of_losses(loss: float, without: Control, known: float) -> Verdict:
     return Verdict(sentence=said, gain=nearer, over=without.name)
 
 
+@dataclass(frozen=True)
+class Tried:
+    """What else was tried, and how well that did."""
+
+    name: str  # "60 devices", "epsilon 2"
+    score: float
+    error: float | None = None  # the standard error of its gain over the unseen people
+
+
 @dataclass(frozen=True, kw_only=True)
 class Fleet:
     """What a sentence about a table of one's own is about, and what else was tried."""
@@ -86,8 +95,9 @@ class Fleet:
     devices: int
     records: str  # of each, in words
     epsilon: float
-    larger: Sequence[Larger]  # simulated, by size
-    budgets: Sequence[tuple[float, float]]  # epsilon and score, with the same devices
+    larger: Sequence[Tried] = ()  # simulated, by size
+    budgets: Sequence[Tried] = ()  # above this one, by size, with the same devices
+    runs: Sequence[float] = ()  # the score of every run with other noise
 
 
 def of_fleet(
@@ -109,9 +119,12 @@ def of_fleet(
     said = f"{start} {fleet.epsilon:g} {_added(gain, without, score, numeric, worse)}"
     if gain > LEAST_GAIN:
         said += _more(gain, without, fleet)
-        said += _luck(gain, people, error)
+        said += _luck([Tried("", score, error)], without, people)
+        said += _drowned(without, fleet)
     else:
-        said += f"; {_remedy(without, fleet)}."
+        enough = _enough(without, fleet)
+        said += f"; {_remedy(without, fleet, enough)}."
+        said += _luck(enough, without, people)
     return Verdict(sentence=said, gain=gain, over=without.name)
 
 
@@ -130,39 +143,52 @@ def _added(gain: float, without: Control, score: float, numeric: bool, worse: bo
 def _more(gain: float, without: Control, fleet: Fleet) -> str:
     """What the largest fleet that was tried would add, if that is more."""
     for larger in fleet.larger[-1:]:
-        added = larger.accuracy - without.score
+        added = larger.score - without.score
         if added > gain:
-            return f"; with {larger.devices} devices it would add {100 * added:.1f}."
+            return f"; with {larger.name} it would add {100 * added:.1f}."
     return "."
 
 
-def _luck(gain: float, people: int, error: float | None) -> str:
-    if error is None or gain > 2.0 * error:
+def _luck(claims: Sequence[Tried], without: Control, people: int) -> str:
+    """Gains that come from so few people that nobody can be sure of them."""
+    if people == 1 and claims:
+        return " But one unseen person cannot tell that from luck."
+    errors = [
+        claim.error
+        for claim in claims
+        if claim.error is not None and claim.score - without.score <= 2.0 * claim.error
+    ]
+    if not errors:
         return ""
     return (
         f" But {people} unseen people cannot tell that from luck: its standard error is "
-        f"{100 * error:.1f} points."
+        f"{100 * max(errors):.1f} points."
     )
 
 
-def _remedy(without: Control, fleet: Fleet) -> str:
-    """What would add a point: the first fleet, and the first budget, that were seen to."""
+def _drowned(without: Control, fleet: Fleet) -> str:
+    """Runs that are not better than what is public: who federates has one run, not the median."""
+    lost = sum(score <= without.score for score in fleet.runs)
+    return f" In {lost} of {len(fleet.runs)} runs noise took all of it." if lost else ""
+
+
+def _enough(without: Control, fleet: Fleet) -> list[Tried]:
+    """The first fleet, and the first budget, that were seen to add a point."""
+    least = without.score + LEAST_GAIN
+    ways = (fleet.larger, fleet.budgets)
+    found = [next((one for one in tried if one.score > least), None) for tried in ways]
+    return [one for one in found if one is not None]
+
+
+def _remedy(without: Control, fleet: Fleet, enough: Sequence[Tried]) -> str:
+    """What would add a point."""
+    if enough:
+        return " and ".join(
+            f"{one.name} would add {100 * (one.score - without.score):.1f} points" for one in enough
+        )
     if without.score > 1.0 - LEAST_GAIN:
         return "there is less than a point left to add"
-    budgets = [(epsilon, score) for epsilon, score in fleet.budgets if epsilon > fleet.epsilon]
-    ways = [
-        [(f"{larger.devices} devices", larger.accuracy) for larger in fleet.larger],
-        [(f"epsilon {epsilon:g}", score) for epsilon, score in budgets],
-    ]
-    enough = [
-        next((one for one in tried if one[1] > without.score + LEAST_GAIN), None) for tried in ways
-    ]
-    if any(enough):
-        return " and ".join(
-            f"{name} would add {100 * (score - without.score):.1f} points"
-            for name, score in filter(None, enough)
-        )
-    most = [tried[-1][0] for tried in ways if tried]
+    most = [tried[-1].name for tried in (fleet.larger, fleet.budgets) if tried]
     return f"not even {' or '.join(most)} would add a point" if most else "no more was tried"
 
 

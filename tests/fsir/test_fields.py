@@ -112,6 +112,17 @@ def test_defaults_stand_in_for_missing_fields():
         table.get("c")
 
 
+def test_a_missing_field_is_looked_for_among_those_that_nobody_has_read():
+    with pytest.raises(TaskError) as missed:
+        Table({"epsilom": 1.0}, "privacy").number("epsilon")
+    said = "privacy.epsilon = None: is missing; did you mean it by 'privacy.epsilom'?"
+    assert str(missed.value) == said
+    table = Table({"privcy": {"epsilon": 1.0}}, "")
+    with pytest.raises(TaskError) as missed:
+        table.section("privacy").number("epsilon")
+    assert str(missed.value) == "privacy.epsilon = None: is missing; did you mean it by [privcy]?"
+
+
 def test_minus_zero_is_zero():
     assert math.copysign(1.0, Table({"x": -0.0}, "").number("x")) == 1.0
     assert math.copysign(1.0, Table({"x": [-0.0]}, "").numbers("x", 0.0, 1)[0]) == 1.0

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from aggregator.commands.task_new.options import AGGREGATIONS
-from aggregator.tasks.reporting import Asked, Reports, instant, refuse_past
+from aggregator.tasks.deadlines import instant, refuse_past
+from aggregator.tasks.reporting import Asked, Reports
 from aggregator.tasks.slices import Wanted
 from aggregator.tasks.wishes import PROVEN, Wishes
 from fsir.errors import FsirError, meant
+from fsir.limits import MAX_DELTA, MAX_EPSILON
 from fsir.task.task import Screening
 
 OFF = "off"
@@ -26,7 +28,7 @@ def check(args: argparse.Namespace) -> None:
             raise FsirError(
                 f"--{option.replace('_', '-')} {value}: give a whole number of at least 1"
             )
-    for option, above, most in (("epsilon", 0.0, 1000.0), ("delta", 0.0, 0.1)):
+    for option, above, most in (("epsilon", 0.0, MAX_EPSILON), ("delta", 0.0, MAX_DELTA)):
         number = getattr(args, option)
         if not above < number <= most:
             raise FsirError(

@@ -8,15 +8,26 @@ import time
 from pathlib import Path
 
 from fsir.errors import FsirError
+from fsir.net.files import writing
 from fsir.task.task import Task
-from sim_devices.commands.options import epsilons, names, positive, positives, share
+from sim_devices.commands.options import (
+    add_broker,
+    add_budgets,
+    add_results,
+    add_unit,
+    names,
+    picture_folder,
+    positive,
+    positives,
+    share,
+)
 from sim_devices.datasets.population import Population
 from sim_devices.network.federation import Outcome, federate
 from sim_devices.own import told
 from sim_devices.own.cells import DRAWS, Laboratory, in_process
 from sim_devices.own.files import read_files
 from sim_devices.own.setup import Own, Roles, prepare
-from sim_devices.own.study import Wishes, study
+from sim_devices.own.study import Wishes, axes, study
 from sim_devices.results.progress import watched
 
 LOCAL = "local"
@@ -62,25 +73,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fast", action="store_true", help="in one process: no agents, no broker, no aggregator"
     )
-    parser.add_argument(
-        "--broker",
-        metavar="WHICH",
-        help="embedded, mosquitto, auto (mosquitto if installed, else embedded) or a URL "
-        "(default auto)",
-    )
-    parser.add_argument(
-        "--seed", type=int, default=1, help="of lots and noise (default %(default)s)"
-    )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("out"),
-        metavar="DIR",
-        help="for picture and page (default %(default)s)",
-    )
-    parser.add_argument(
-        "--json", action="store_true", help="one object on the last line instead of text"
-    )
+    add_broker(parser)
+    add_results(parser, seeded="lots and noise", written="picture and page")
 
 
 def _add_table(parser: argparse.ArgumentParser) -> None:
@@ -121,14 +115,7 @@ def _add_table(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_tried(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--epsilon",
-        type=epsilons,
-        default=(0.5, 1.0, 2.0, 4.0),
-        metavar="LIST",
-        help="total budgets of a device; the one nearest to 1 is what it is all about "
-        "(default 0.5,1,2,4)",
-    )
+    add_budgets(parser, "total budgets of a device; the one nearest to 1 is what it is all about")
     parser.add_argument(
         "--devices",
         type=positives,
@@ -147,9 +134,7 @@ def _add_tried(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--delta", type=float, default=1e-6, help="beside epsilon (default %(default)s)"
     )
-    parser.add_argument(
-        "--unit-records", type=positive, default=1, metavar="G", help="records protected together"
-    )
+    add_unit(parser)
     parser.add_argument(
         "--trust",
         default=LOCAL,
@@ -170,9 +155,12 @@ def run(options: argparse.Namespace) -> int:
         ),
     )
     wishes = Wishes(epsilons=options.epsilon, devices=options.devices, records=options.records)
+    axes(own, wishes)  # what is asked for must be there before a folder is made for it
+    directory = picture_folder(options.out / own.name)
     with watched(own.name, "points") as progress:
         found = study(own, wishes, _laboratory(options, own), progress)
-    png, html = told.write(found, options.out / own.name)
+    with writing("--out", directory):
+        png, html = told.write(found, directory)
     if options.json:
         seconds = {"seconds": round(time.monotonic() - start, 2)}
         print(json.dumps(told.as_object(found, options.seed, png, html) | seconds))

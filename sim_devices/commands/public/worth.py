@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fsir.errors import FsirError
 from fsir.net.files import writable_folder, writing
-from sim_devices.commands.options import epsilons, positive
+from sim_devices.commands.options import add_budgets, add_results, positive
 from sim_devices.datasets.population import DataError
 from sim_devices.worth import grid, table
 from sim_devices.worth.cell import Cell
@@ -32,13 +32,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAMES",
         help=f"some of {','.join(SETS)} (default: all that are there)",
     )
-    parser.add_argument(
-        "--epsilon",
-        type=epsilons,
-        default=(0.5, 1.0, 2.0, 4.0),
-        metavar="LIST",
-        help="budgets of a device at delta 1e-6; with 1, har and hapt also run it for two records "
-        "together (default 0.5,1,2,4)",
+    add_budgets(
+        parser,
+        "budgets of a device at delta 1e-6; with 1, har and hapt also run it for two records "
+        "together",
     )
     parser.add_argument(
         "--every",
@@ -54,17 +51,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="random splits of each table (default %(default)s)",
     )
-    parser.add_argument(
-        "--seed", type=int, default=1, help="of splits and noise (default %(default)s)"
+    add_results(
+        parser, seeded="splits and noise", out=Path("out/worth"), written="worth.md and worth.csv"
     )
-    parser.add_argument(
-        "--out",
-        type=Path,
-        default=Path("out/worth"),
-        metavar="DIR",
-        help="for worth.md and worth.csv (default %(default)s)",
-    )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
 def run(options: argparse.Namespace) -> int:

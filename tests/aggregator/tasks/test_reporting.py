@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from datetime import UTC, datetime
 
 import pytest
@@ -14,10 +13,8 @@ from aggregator.tasks.reporting import (
     Guess,
     counts_in,
     fewest_records,
-    instant,
     least_noisy,
     planned,
-    refuse_past,
 )
 from fsir.errors import FsirError
 from fsir.privacy.accounting import free_scales, mu_of
@@ -51,6 +48,9 @@ def test_what_was_asked_for_is_taken_and_compared_with_what_devices_have():
     reports = planned(Asked(records=400, per_device="120,300,450"), GUESS)
     assert reports.records == 400
     assert reports.why == "400, as you say; 1 of the 3 listed devices have as many"
+    assert reports.devices == 1
+    with pytest.raises(FsirError, match=r"--records 500: 0 of the 3 .* give at most 450"):
+        planned(Asked(records=500, per_device="120,300,450"), GUESS)
 
 
 def test_a_guess_is_called_one_and_says_what_to_give():
@@ -102,14 +102,3 @@ def test_the_noise_that_is_tolerated_is_that_of_the_rarest_slice_and_not_of_the_
     records = fewest_records(2.0, (1.0, 1e-6, 1), share=0.05)
     assert sd / (0.05 * records) <= 0.1 < sd / (0.05 * (records - 10))
     assert records == pytest.approx(20 * fewest_records(2.0, (1.0, 1e-6, 1), share=1.0), rel=0.1)
-
-
-def test_a_deadline_has_a_zone_and_lies_ahead():
-    assert instant("2026-12-01T02:00:00+02:00") == datetime(2026, 12, 1, tzinfo=UTC)
-    for text in ("tomorrow", "2026-12-01", "2026-12-01T00:00:00"):
-        with pytest.raises(FsirError, match="give date, time and zone"):
-            instant(text)
-    refuse_past("report.deadline", None, time.time())
-    refuse_past("report.deadline", 1000, 999.0)
-    with pytest.raises(FsirError, match=r"report.deadline 1970-01-01T00:16:40.*: has passed"):
-        refuse_past("report.deadline", 1000, 1000.0)

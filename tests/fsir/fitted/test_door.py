@@ -26,8 +26,9 @@ def behind_the_door(monkeypatch, federate):
 
 def test_federate_is_that_of_the_simulator(monkeypatch):
     behind_the_door(monkeypatch, lambda frame, **options: (frame, options))
-    found = fsir.federate("frame", "activity", by="person", epsilon=2.0)
-    assert found == ("frame", {"response": "activity", "by": "person", "epsilon": 2.0})
+    found = fsir.federate("frame", "activity", by="person", epsilon=2.0, name="mine")
+    asked = {"response": "activity", "by": "person", "epsilon": 2.0, "name": "mine"}
+    assert found == ("frame", asked)
 
 
 def test_without_the_simulator_it_says_what_to_install(monkeypatch):

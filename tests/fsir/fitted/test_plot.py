@@ -118,7 +118,7 @@ def test_a_direction_has_a_bar_for_each_feature_with_a_whisker():
         whiskers = np.array(axis.collections[0].get_segments())
         half = (whiskers[:, 1, 0] - whiskers[:, 0, 0]) / 2
         assert np.allclose(half, 2.0 * sd[order])
-    assert "two standard deviations" in axes[0].figure.get_suptitle()
+    assert "two standard deviations" in _title(axes[0].figure)
 
 
 def test_of_many_features_the_largest_are_shown():
@@ -133,8 +133,22 @@ def test_of_many_features_the_largest_are_shown():
 def test_under_a_public_map_the_angle_stands_alone():
     axis = of_mapped().plot().axes[0]
     assert not axis.collections
-    assert "degrees of 90" in axis.figure.get_suptitle()
-    assert "not known for single loadings" in axis.figure.get_suptitle()
+    assert "degrees of 90" in _title(axis.figure)
+    assert "not known for single loadings" in _title(axis.figure)
+
+
+def _title(figure):
+    """In one line."""
+    return " ".join(figure.get_suptitle().split())
+
+
+@pytest.mark.parametrize("made", [plain, lambda: plain(dimension=1), of_mapped])
+def test_the_title_fits_into_the_picture(made):
+    figure = made().plot()
+    figure.canvas.draw()
+    title = figure._suptitle.get_window_extent()
+    assert title.x0 >= 0.0
+    assert title.x1 <= figure.bbox.width
 
 
 def test_a_direction_that_noise_could_have_made_is_faint():

@@ -124,3 +124,34 @@ def test_mistakes_speak_the_language_of_the_library():
         federate_parts(table(), response="activity", by="owner")
     with pytest.raises(FsirError, match="records=99: no device has more than 60"):
         federated(table(), records=99)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"epsilon": 0}, "epsilon=0: give a number above 0 and at most 1000"),
+        ({"epsilon": "1"}, "epsilon='1': give a number above 0 and at most 1000"),
+        ({"delta": 5}, "delta=5: give a number above 0 and at most 0.1"),
+        ({"unseen": 2}, "unseen=2: give a share between 0 and 1"),
+        ({"records": 0}, "records=0: give a whole number of at least 1"),
+        ({"unit_records": 0}, "unit_records=0: give a whole number of at least 1"),
+        ({"slices": 1}, "slices=1: give a whole number of at least 2"),
+        ({"seed": -1}, "seed=-1: give a whole number of at least 0"),
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused_by_name(options, said):
+    with pytest.raises(FsirError) as refused:
+        federated(table(), **options)
+    assert str(refused.value) == said
+
+
+@pytest.mark.parametrize("thing", ["people.csv", np.zeros((3, 2)), None])
+def test_what_has_no_named_columns_is_no_table(thing):
+    with pytest.raises(FsirError, match="frame: a table with named columns is needed, not "):
+        federated(thing)
+
+
+def test_one_name_needs_no_list():
+    parts = federated(table(), public="person-04", features="a")
+    assert parts.public == ("person-04",)
+    assert parts.task.features.names == ("a",)

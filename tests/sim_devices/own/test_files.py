@@ -106,3 +106,28 @@ def test_tables_of_different_columns_are_refused(tmp_path):
     other = write(tmp_path / "other.csv", [["1", "walk"]], ["a", "activity"])
     with pytest.raises(FsirError, match=r"other\.csv: its columns are not those"):
         read_files([one, other], "activity")
+
+
+def test_a_table_is_given_once(tmp_path):
+    path = write(tmp_path / "t.csv", records(4, 3))
+    (tmp_path / "more").mkdir()
+    again = tmp_path / "more" / ".." / "t.csv"
+    with pytest.raises(FsirError, match="is given twice; give each table once"):
+        read_files([path, again], "activity", "person")
+
+
+def test_two_files_of_one_name_are_not_one_device(tmp_path):
+    paths = []
+    for day in ("monday", "tuesday"):
+        (tmp_path / day).mkdir()
+        mine = [row[1:] for row in records(1, 5, seed=len(paths))]
+        paths.append(write(tmp_path / day / "phone.csv", mine, HEADER[1:]))
+    with pytest.raises(FsirError, match=r"would name the same device as .*monday.*; give files"):
+        read_files(paths, "activity")
+
+
+def test_rows_that_repeat_earlier_ones_are_told(tmp_path):
+    rows = records(4, 5)
+    path = write(tmp_path / "t.csv", [*rows, rows[0]])
+    (note,) = read_files([path], "activity", "person").notes
+    assert note.startswith(f"{path}: 1 of 21 rows repeat earlier ones exactly")

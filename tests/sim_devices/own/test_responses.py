@@ -38,6 +38,13 @@ def test_other_numbers_are_a_quantity_and_what_stands_for_a_gap_is_one():
     assert found.notes == ("2 rows left out: they have no y",)
 
 
+@pytest.mark.parametrize("gap", ["NA", "n/a", "NaN", "?"])
+def test_what_stands_for_a_gap_is_no_class(gap):
+    found = responses(["walk", gap, "sit"])
+    assert found.classes == ("sit", "walk")
+    assert found.known.tolist() == [True, False, True]
+
+
 def test_where_classes_are_meant_none_may_be_one():
     assert responses(["none", "mild", "none"]).classes == ("mild", "none")
 

@@ -67,6 +67,18 @@ def test_the_verdict_is_about_the_figures(classes):
     assert f"({100 * best:.1f}% -> {100 * found.headline.score:.1f}%)" in said
 
 
+def test_only_larger_fleets_and_budgets_are_promised_each_with_its_error(classes):
+    found, _ = classes
+    middle = found.curves["epsilon"][1]  # of epsilon 2, with 0.5 below it
+    own = found.own
+    fleet = studies._fleet(middle, own.devices, found.curves, found.without, own)
+    assert [tried.name for tried in fleet.budgets] == ["epsilon 4"]
+    assert [tried.name for tried in fleet.larger] == ["16 devices"]
+    assert fleet.budgets[0].score == found.curves["epsilon"][2].score
+    assert all(tried.error is not None for tried in (*fleet.budgets, *fleet.larger))
+    assert fleet.runs == middle.scores
+
+
 def test_a_number_is_judged_by_a_line_and_by_what_no_noise_gives(numbers):
     best = max(c.score for c in numbers.result.beside.controls if c.public)
     assert numbers.result.explained == numbers.headline.score

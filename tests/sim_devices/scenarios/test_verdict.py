@@ -10,7 +10,7 @@ from sim_devices.scenarios import virtual_fleets
 from sim_devices.scenarios.control import Control
 from sim_devices.scenarios.evaluation import without_network
 from sim_devices.scenarios.tasks import Setting, build
-from sim_devices.scenarios.verdict import Fleet, of_classes, of_fleet, of_losses, of_numbers
+from sim_devices.scenarios.verdict import Fleet, Tried, of_classes, of_fleet, of_losses, of_numbers
 from sim_devices.scenarios.virtual_fleets import Larger, drawn_again, fleet_of, larger_fleets
 from tests.sim_devices.few_people import unequal_people
 
@@ -106,9 +106,10 @@ def test_a_fleet_grows_as_if_it_had_been_large_from_the_beginning():
 SAMPLE = Control(name="the public sample alone: plain LDA, 5 features", score=0.868, public=True)
 
 
-def fleet(larger=(), budgets=((1.0, 0.908),)):
-    known = [Larger(devices, score) for devices, score in larger]
-    return Fleet(devices=24, records="100", epsilon=1.0, larger=known, budgets=budgets)
+def fleet(larger=(), budgets=(), **more):
+    known = [Tried(f"{devices} devices", *found) for devices, *found in larger]
+    tried = [Tried(f"epsilon {epsilon:g}", *found) for epsilon, *found in budgets]
+    return Fleet(devices=24, records="100", epsilon=1.0, larger=known, budgets=tried, **more)
 
 
 def test_the_size_of_the_fleet_is_said_and_what_a_larger_one_would_add():
@@ -137,7 +138,7 @@ def test_a_gain_that_may_be_luck_is_called_so():
     ("score", "larger", "budgets", "said"),
     [
         (0.87, [(48, 0.87), (96, 0.9)], [], "; 96 devices would add 3.2 points."),
-        (0.87, [], [(0.5, 0.95), (2.0, 0.9)], "; epsilon 2 would add 3.2 points."),
+        (0.87, [], [(2.0, 0.9), (4.0, 0.95)], "; epsilon 2 would add 3.2 points."),
         (
             0.87,
             [(48, 0.9)],
@@ -152,6 +153,31 @@ def test_where_nothing_is_added_it_is_said_what_would(score, larger, budgets, sa
     sentence = of_fleet(score, SAMPLE, fleet(larger, budgets)).sentence
     assert "epsilon 1 adds nothing to the public sample (86.8% -> 87.0%)" in sentence
     assert sentence.endswith(said)
+
+
+def test_one_person_cannot_tell_a_gain_from_luck():
+    said = of_fleet(0.908, SAMPLE, fleet(), people=1).sentence
+    assert said.endswith(" But one unseen person cannot tell that from luck.")
+    promised = of_fleet(0.868, SAMPLE, fleet([(48, 0.9)]), people=1).sentence
+    assert promised.endswith("3.2 points. But one unseen person cannot tell that from luck.")
+    assert "luck" not in of_fleet(0.868, SAMPLE, fleet([(48, 0.86)]), people=1).sentence
+
+
+def test_what_would_add_a_point_may_be_luck_too():
+    said = of_fleet(0.868, SAMPLE, fleet([(48, 0.9, 0.01)], [(2.0, 0.9, 0.02)]), people=3).sentence
+    assert said.endswith(
+        "; 48 devices would add 3.2 points and epsilon 2 would add 3.2 points. But 3 unseen people "
+        "cannot tell that from luck: its standard error is 2.0 points."
+    )
+    sure = of_fleet(0.868, SAMPLE, fleet([(48, 0.9, 0.01)]), people=3).sentence
+    assert sure.endswith("48 devices would add 3.2 points.")
+
+
+def test_a_gain_that_noise_takes_away_in_some_runs_is_not_promised():
+    runs = (0.86, 0.868, 0.908, 0.91, 0.92)
+    said = of_fleet(0.908, SAMPLE, fleet(runs=runs), people=9, error=0.01).sentence
+    assert said.endswith("(86.8% -> 90.8%). In 2 of 5 runs noise took all of it.")
+    assert "runs" not in of_fleet(0.908, SAMPLE, fleet(runs=runs[2:]), people=9).sentence
 
 
 def test_a_loss_is_called_one_unless_it_may_be_luck():

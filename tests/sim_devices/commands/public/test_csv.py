@@ -196,8 +196,29 @@ def test_mistakes_are_named(table, options, said, tmp_path, capsys):
     assert not (tmp_path / "out").exists()
 
 
+def test_a_folder_that_cannot_be_written_is_missed_before_the_work(
+    table, tmp_path, capsys, monkeypatch
+):
+    def work(*arguments):
+        raise AssertionError("nobody can read what comes out")
+
+    monkeypatch.setattr("sim_devices.commands.public.csv.study", work)
+    (tmp_path / "file").write_text("")
+    assert main(["csv", *map(str, mine(table, "activity", "person", tmp_path / "file"))]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith(f"fsir-sim: --out {tmp_path / 'file' / 'people'}: ")
+    assert said.count("\n") == 1
+
+
 @pytest.mark.parametrize(
-    "wrong", [["--epsilon", "0"], ["--devices", "many"], ["--records", "0"], ["--unseen", "2"]]
+    "wrong",
+    [
+        ["--epsilon", "0"],
+        ["--devices", "many"],
+        ["--records", "0"],
+        ["--unseen", "2"],
+        ["--seed", "-1"],
+    ],
 )
 def test_numbers_that_are_none_are_refused(table, wrong, capsys):
     with pytest.raises(SystemExit):
