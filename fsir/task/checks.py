@@ -13,7 +13,7 @@ from typing import Any
 
 from fsir.errors import TaskError
 from fsir.fields import Table
-from fsir.limits import MAX_EPSILON, MAX_FEATURES, MAX_RECORDS, MAX_SLICES
+from fsir.limits import MAX_DELTA, MAX_EPSILON, MAX_FEATURES, MAX_RECORDS, MAX_SLICES
 from fsir.task.public_checks import check_around, read_public
 from fsir.task.public_map import Public
 from fsir.task.task import (
@@ -138,7 +138,7 @@ def _clip(part: Table, features: Features | None) -> Clip:
 def _privacy(part: Table) -> Privacy:
     privacy = Privacy(
         epsilon=part.number("epsilon", above=0, to=MAX_EPSILON),
-        delta=part.number("delta", 1e-6, above=0, to=0.1),
+        delta=part.number("delta", 1e-6, above=0, to=MAX_DELTA),
         mechanism=part.choice("mechanism", "gaussian", MECHANISMS),
         unit_records=part.whole("unit_records", 1, low=1, high=100_000),
         split=part.optional_number("split", least=0.05, to=2),
