@@ -20,7 +20,7 @@ from edge_agent.learning.rule import ReportRule
 from edge_agent.learning.spending import NoReportError, Spender
 from edge_agent.learning.stages import next_stage, restored_draft, same_records, second_draft
 from edge_agent.records import Position, Record
-from edge_agent.state.rows import LedgerRow, OutboxRow, Pin
+from edge_agent.state.rows import LedgerRow, OutboxRow, Pin, Progress
 from edge_agent.state.state import State
 from edge_agent.watch.refusals import NO_LABEL_YET, Refusal, refusal
 from edge_agent.watch.unknown import UnknownLabels
@@ -168,13 +168,23 @@ class Participation:
         if self._dirty or leaving:
             self._follow_disk()
             self._count_stored()
-            progress = self.draft.progress(self.position)
+            progress = self._progress()
             learner = self.draft.learner
             kept = () if learner is None else learner.take_kept()
             self._state.save(self.task.name, progress, kept)
             self._count_stored()
             self._dirty = False
             self._suspect()
+
+    def _progress(self) -> Progress:
+        """What the state file is to have.
+
+        A device that was stopped may be let in again: what it had learned stays, and so does a hold
+        on it, which only the owner may lift.
+        """
+        if self.stopped:
+            return replace(self._state.progress(self.task.name), position=self.position)
+        return self.draft.progress(self.position)
 
     def _suspect(self) -> None:
         """Say, once, what is plainly wrong with the records: there is time to mend it."""
