@@ -160,8 +160,14 @@ class State:
 
     def stream(self, name: str) -> str:
         """The stream that a task has learned from; empty if nobody noted it."""
-        rows = self._db.rows("SELECT stream FROM tasks WHERE name = ?", name)
-        return next((stream for (stream,) in rows), "")
+        # All columns: a file of version 1 that is only looked at has no streams.
+        rows = self._db.named_rows("SELECT * FROM tasks WHERE name = ?", name)
+        return next((row.get("stream", "") for row in rows), "")
+
+    def lasts(self, name: str) -> bool:
+        """Whether what a task has learned outlives the run: its stream is the source itself."""
+        pin = self.pinned(name)
+        return pin is None or self.stream(name) in ("", pin.source)
 
     def follow(self, name: str, stream: str, *, drop: bool) -> None:
         """From now on the task learns from this stream; with `drop` it starts anew."""

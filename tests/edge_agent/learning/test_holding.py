@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from edge_agent.account.tasks import task_entries
 from edge_agent.agent import Feed, Phase
 from edge_agent.consent.policy import Policy
 from edge_agent.errors import StateError, StorageError
@@ -203,6 +204,7 @@ def test_an_aggregator_that_shuts_a_device_out_and_lets_it_in_lifts_no_hold(tmp_
     agent.receive(*verdicts(of, final=WITHDRAWN))
     assert agent.phase is Phase.STOPPED
     agent.checkpoint(leaving=True)
+    assert [entry["held"] for entry in task_entries(state)] == [""], "nothing can be done now"
     if runs == 2:
         state.close()
         state = State(tmp_path, DEVICE, simulated=True)
