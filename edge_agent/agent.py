@@ -39,7 +39,7 @@ from edge_agent.exchange.mailbox import Mailbox
 from edge_agent.exchange.outbox import Publish
 from edge_agent.exchange.receipts import WITHDRAWN, settle
 from edge_agent.learning.membership import Membership
-from edge_agent.learning.participation import Participation
+from edge_agent.learning.part.participation import Participation
 from edge_agent.learning.phase import Phase
 from edge_agent.state.rows import Pin
 from edge_agent.state.state import State

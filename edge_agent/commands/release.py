@@ -22,6 +22,11 @@ a file, or
 `fsir-agent forget --task NAME`.
 """
 }
+_AFTER = "A running agent sends it within seconds, another one when it is started."
+_MEANWHILE = (
+    "The agent that holds it sends it within seconds, if it still runs; what it has learned goes "
+    "with it, because another run may bring the same records again."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,11 +41,12 @@ def run(args: argparse.Namespace) -> int:
     with closing(State(args.state, None, read_only=True)) as state:
         hold = state.holds.request(args.task)
         device = state.device
+        lasts = state.lasts(args.task)
     if args.json:
         print(json.dumps({"device": device, "task": args.task, "held": hold.why}))
     else:
         print(
             f"released: the report of {args.task}, which was held: {hold.why}\n"
-            "A running agent sends it within seconds, another one when it is started."
+            f"{_AFTER if lasts else _MEANWHILE}"
         )
     return 0

@@ -42,7 +42,7 @@ class Holding:
         self._threshold = Threshold(task)
         self._hold = self._stored()
         self._drawn: bool | None = None  # the decision, until the disk has it
-        if self.why:
+        if self.why and not self._is_requested():
             self._tell()
 
     def _stored(self) -> Hold | None:
@@ -94,22 +94,19 @@ class Holding:
 
     def _tell(self) -> None:
         name = self._task.name
-        where = self._state.where
-        begin = f"stop the agent, then `{anew(self._feed.name, name)} --state {where}`"
-        send = f"`fsir-agent release {name} --state {where}`"
-        if not self._feed.lasts:  # what was learned goes with the run
-            begin = "start the agent again"
-            send = f"{send} while this agent runs"
+        feed = self._feed
+        begin, send = ways_out(name, feed.name, self._state.where, lasts=feed.lasts)
         log.warning(
-            "%s: its report is HELD, and nothing is sent: %s To mend the source and begin anew: "
-            "%s. To send it as it is: %s",
-            *(name, self.why, begin, send),
+            "%s: its report is HELD, and nothing is sent: %s %s %s", name, self.why, begin, send
         )
 
     def look(self) -> None:
         """Let the report go if its owner has asked for it."""
-        if self.why and self._hold is not None and self._state.holds.requested(self._hold):
+        if self.why and self._is_requested():
             self.release()
+
+    def _is_requested(self) -> bool:
+        return self._hold is not None and self._state.holds.requested(self._hold)
 
     def release(self) -> None:
         """Let the report go that is held."""
@@ -121,6 +118,25 @@ class Holding:
         """The report is made: the next one is judged anew."""
         self._hold = None
         self._drawn = None
+
+
+def ways_out(task: str, source: str, state: str, *, lasts: bool) -> tuple[str, str]:
+    """What an owner can do about a report that is held: begin anew, or send it as it is.
+
+    lasts: whether the records of the source are known from run to run; if not, what was learned
+    goes with the run.
+    """
+    send = f"fsir-agent release {task} --state {state}"
+    if not lasts:
+        return (
+            "To mend the source and begin anew: start the agent again.",
+            f"To send it as it is: `{send}` while this agent runs",
+        )
+    begin = f"{anew(source, task)} --state {state}"
+    return (
+        f"To mend the source and begin anew: stop the agent, then `{begin}`.",
+        f"To send it as it is: `{send}`",
+    )
 
 
 def faults(task: Task, learner: Learner, threshold: Certain) -> list[Fault]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from edge_agent.errors import StateError
 from edge_agent.learning.learner import names_of, restore_watch
-from edge_agent.state.state import Kept
+from edge_agent.state.learned import Kept
 from edge_agent.watch.counts import Counts
 from edge_agent.watch.faults import counts_of
 from fsir.arrays import Integers, Matrix

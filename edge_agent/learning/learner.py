@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import msgpack
 from numpy.typing import NDArray
 
-from edge_agent.state.state import Kept
+from edge_agent.state.learned import Kept
 from edge_agent.watch.counts import Counts
 from edge_agent.watch.faults import counts_of
 from fsir.arrays import Matrix

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import time
+from collections.abc import Callable, Collection
 from typing import Any
 
-from edge_agent.learning.holding import faults
+from edge_agent.learning.holding import faults, ways_out
 from edge_agent.learning.learner import Learner
+from edge_agent.learning.rule import ReportRule
 from edge_agent.learning.stages import next_stage, restored_draft
 from edge_agent.state.rows import Pin
 from edge_agent.state.state import State
 from edge_agent.watch.faults import Fault
-from edge_agent.watch.refusals import anew
 from edge_agent.watch.threshold import Certain
 from fsir.privacy.plan import report_size
 from fsir.task.task import Task
@@ -29,31 +30,48 @@ def suspicions(task: Task, learner: Learner | None) -> list[Fault]:
     return [fault for fault in found if fault.margin < 0][:1]
 
 
-def looks(state: State, pin: Pin, task: Task, made: Collection[str]) -> dict[str, Any]:
-    """Why a report is held, and whether it was released; and what is suspicious, from a state file.
+def lateness(task: Task, n: int, second: bool, now: float) -> str:
+    """Why there can be no report any more; empty if there can."""
+    rule = ReportRule(task, lambda: now)
+    return rule.too_late(n) if rule.is_too_late(n, second) else ""
 
-    Counts of refused records outlive the report.
+
+def looks(
+    state: State,
+    pin: Pin,
+    task: Task,
+    made: Collection[str],
+    clock: Callable[[], float] = time.time,
+) -> dict[str, Any]:
+    """Why a report is held or cannot be, whether it was released; and what is suspicious.
+
+    All from a state file. Counts of refused records outlive the report.
     """
-    hold = state.holds.of(pin.name)
+    hold = None if pin.stopped else state.holds.of(pin.name)  # there is nothing to be done then
     stage = None if pin.stopped else next_stage(task, made, pin.active)
     learner = restored_draft(state, task, stage, state.progress(pin.name)).learner
     refused = state.refused(pin.name) if learner is None else dict(learner.refused)
-    return {
+    found: dict[str, Any] = {
         "refused": refused,
         "held": "" if hold is None else hold.why,
         "released": hold is not None and (hold.released or state.holds.requested(hold)),
         "suspicious": [fault.text for fault in suspicions(task, learner)],
     }
+    if hold is not None:
+        found |= {"state": state.where, "lasts": state.lasts(pin.name)}
+    elif learner is not None:
+        late = lateness(task, learner.n, pin.active is not None, clock())
+        found |= {"late": late} if late else {}
+    return found
 
 
 def remarks(entry: dict[str, Any]) -> list[str]:
     """The same in words."""
     if not entry.get("held"):
-        return [f"look at your records: {text}" for text in entry.get("suspicious", ())]
+        late = [f"too late: {entry['late']}"] if entry.get("late") else []
+        return late + [f"look at your records: {text}" for text in entry.get("suspicious", ())]
     if entry["released"]:
-        return [f"released, and sent as soon as the agent runs: {entry['held']}"]
-    return [
-        f"HELD, and nothing is sent: {entry['held']} Mend the source and begin anew (stop the "
-        f"agent, then {anew(entry['source'], entry['task'])}), or send it as it is "
-        f"(fsir-agent release {entry['task']})"
-    ]
+        when = "as soon as the agent runs" if entry["lasts"] else "by the agent that holds it"
+        return [f"released, and sent {when}: {entry['held']}"]
+    begin, send = ways_out(entry["task"], entry["source"], entry["state"], lasts=entry["lasts"])
+    return [f"HELD, and nothing is sent: {entry['held']} {begin} {send}"]

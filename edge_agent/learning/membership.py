@@ -16,7 +16,7 @@ from edge_agent.errors import StateError
 from edge_agent.exchange import inbox
 from edge_agent.exchange.outbox import Publish
 from edge_agent.learning.holding import Holding
-from edge_agent.learning.participation import Participation
+from edge_agent.learning.part.participation import Participation
 from edge_agent.learning.projection import Projection
 from edge_agent.learning.spending import Spender
 from edge_agent.records import START, Position, Record

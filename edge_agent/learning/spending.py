@@ -9,6 +9,7 @@ from dataclasses import replace
 from edge_agent.consent.admission import Feed, cost_of
 from edge_agent.consent.policy import Policy
 from edge_agent.learning.report import ledger_row, outbox_row, report_bytes
+from edge_agent.learning.stages import same_records
 from edge_agent.state.rows import LedgerRow, OutboxRow
 from fsir.errors import FsirError
 from fsir.limits import LIMITS
@@ -49,9 +50,8 @@ class Spender:
 
         One that is too long to be sent is for the ledger alone.
         """
-        row = ledger_row(
-            self._task, moments, source=self.feed.identity, interval=interval, made=now
-        )
+        source = self._source(ledger)
+        row = ledger_row(self._task, moments, source=source, interval=interval, made=now)
         spent = [cost_of(other) for other in ledger]
         if reasons := self._policy.over_budget([cost_of(row)], spent):
             raise NoReportError("; ".join(reasons))
@@ -66,3 +66,11 @@ class Spender:
             return replace(row, verdict="refused", reason=reason), None
         hold = self._rng.uniform(0.0, self._task.report.max_delay)
         return row, outbox_row(row, self._device, raw, now + hold)
+
+    def _source(self, ledger: Sequence[LedgerRow]) -> str:
+        """The stream of the records; those of a first report may be of an earlier run."""
+        if same_records(self._task):
+            for row in ledger:
+                if row.digest == self._task.digest and row.is_report:
+                    return row.source
+        return self.feed.identity

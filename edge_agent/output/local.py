@@ -5,6 +5,7 @@ Nothing is encoded while nobody is connected, and a reader that is too slow or g
 
 from __future__ import annotations
 
+import errno
 import grp
 import json
 import logging
@@ -48,8 +49,9 @@ class LocalSocket(Output):
 
     def _bind(self) -> None:
         if self._path.is_socket():
-            # Left behind by an agent that was killed; the lock on the state keeps us alone.
-            self._path.unlink()
+            if _is_served(self._path):
+                raise OSError(errno.EADDRINUSE, "another program listens there")
+            self._path.unlink()  # left behind by an agent that was killed
         before = os.umask(0o177)  # only the owner may listen in, until all is said
         try:
             self._listener.bind(str(self._path))
@@ -113,6 +115,19 @@ class LocalSocket(Output):
         for door in (*self._readers, self._listener):
             door.close()
         self._path.unlink(missing_ok=True)
+
+
+def _is_served(path: Path) -> bool:
+    """Whether somebody listens at a socket: a full queue is an answer, too."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as caller:
+        caller.setblocking(False)
+        try:
+            caller.connect(str(path))
+        except BlockingIOError:
+            return True
+        except OSError:
+            return False
+    return True
 
 
 def _says(reader: socket.socket) -> bool:

@@ -17,7 +17,7 @@ SCALES = "fsir/privacy/scales.py"
 MOMENTS = "fsir/privacy/moments.py"
 KEPT = "edge_agent/learning/kept.py"
 REPORT = "edge_agent/learning/report.py"
-STATE = "edge_agent/state/state.py"
+STATE = "edge_agent/state/reports.py"
 THRESHOLD = "edge_agent/watch/threshold.py"
 
 

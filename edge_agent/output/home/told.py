@@ -86,7 +86,7 @@ class Told:
             "phase": REFUSED if agent.task is None and agent.reason else str(agent.phase),
             "records": agent.n if learning else None,
             "of": report_size(agent.task) if learning and agent.task is not None else None,
-            "problem": agent.reason or agent.held,
+            "problem": agent.reason or agent.held or agent.late,
             "activity": served.get("answer"),
             "confidence": None if confidence is None else round(100 * confidence, 1),
             "doubt": served.get("doubt"),

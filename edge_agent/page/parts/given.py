@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from edge_agent.account.tasks import Entry, remarks
+from edge_agent.learning.looks import lateness
 from edge_agent.learning.phase import Phase
 from edge_agent.page.look import Look
 from edge_agent.page.pace import Pace, duration
@@ -83,9 +84,18 @@ def _when(look: Look, entry: Entry, pace: Pace, now: float) -> Markup:
         told += ["It waits for its receipt. "]
     if entry["phase"] == Phase.HELD:
         told += ["The next report leaves when you let it."]
+    elif late := _late(look, entry, now):
+        told += [f"There is no next report: {late}."]
     elif entry.get("of"):
         told += due(entry, pace, look.tasks[name].report.deadline, now)
     return joined(told or ["Nothing was given away."])
+
+
+def _late(look: Look, entry: Entry, now: float) -> str:
+    """Why no report can come any more; a deadline passes although nothing is written."""
+    if not entry.get("of"):
+        return ""
+    return lateness(look.tasks[entry["task"]], entry["records"], entry["active"] is not None, now)
 
 
 def due(entry: Entry, pace: Pace, deadline: float | None, now: float) -> list[object]:

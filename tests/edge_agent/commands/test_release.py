@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from edge_agent.agent import Feed
 from edge_agent.cli import main
 from edge_agent.state.state import State
 from tests.edge_agent.world import DEVICE, data, reports, simulated
@@ -39,7 +40,7 @@ def test_while_no_agent_runs(state, tmp_path, capsys):
     before = status(directory, capsys)
     assert "test  held   300 of 300" in before
     assert f"test: HELD, and nothing is sent: {WHY}" in before
-    assert "(fsir-agent release test)" in before
+    assert f"`fsir-agent release test --state {directory}`" in before
     assert "test: 1 records not accepted: not finite" in before
     assert main(["release", "test", "--state", str(directory)]) == 0
     said = capsys.readouterr().out
@@ -63,6 +64,35 @@ def test_while_the_agent_runs(state, tmp_path, capsys):
     answer = json.loads(capsys.readouterr().out)
     assert answer == {"device": DEVICE, "task": "test", "held": agent.held}
     assert reports(agent.outgoing(1.0))
+
+
+def test_what_came_through_a_pipe_is_sent_by_the_agent_that_holds_it(tmp_path, capsys):
+    """Another run drops it: to promise that it sends it would be wrong."""
+    state = State(tmp_path, DEVICE, simulated=True)
+    pipe = Feed("jsonl:-", replayable=False, stream="jsonl:-#1")
+    agent = simulated(OF, state=state, seed=1, feed=pipe)
+    X, y = data(OF, 300)
+    agent.learn_many(X * 1e6, y)
+    assert not reports(agent.outgoing(1.0))
+    before = status(tmp_path, capsys)
+    assert "To mend the source and begin anew: start the agent again." in before
+    assert f"`fsir-agent release test --state {tmp_path}` while this agent runs" in before
+    assert main(["release", "test", "--state", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert "The agent that holds it sends it within seconds, if it still runs;" in said
+    assert "another one when it is started" not in said
+    assert "test: released, and sent by the agent that holds it" in status(tmp_path, capsys)
+    state.close()
+
+
+def test_an_agent_that_starts_with_a_released_report_does_not_say_that_it_is_held(
+    state, tmp_path, caplog
+):
+    state.holds.request("test")
+    caplog.clear()
+    agent = simulated(OF, state=state)
+    assert reports(agent.outgoing(1.0))
+    assert "HELD" not in caplog.text
 
 
 def test_the_ledger_shows_the_decision(state, tmp_path, capsys):

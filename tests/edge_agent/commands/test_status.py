@@ -8,13 +8,14 @@ from dataclasses import replace
 import pytest
 
 from edge_agent.cli import main
+from edge_agent.consent.policy import Policy
 from edge_agent.records import Position, Record
 from edge_agent.state.state import State
 from fsir.estimate.subspace import estimate
 from fsir.wire.messages import encode, topic
 from tests.edge_agent.world import DEVICE, active, data, receipt, simulated
 from tests.fsir.estimate.public.worlds import World
-from tests.fsir.tasks import screened
+from tests.fsir.tasks import screened, task
 
 
 def test_status(lived, capsys):
@@ -90,3 +91,20 @@ def test_status_says_what_the_federation_expects_and_what_is_in_doubt(tmp_path, 
 def named(world):
     X, _ = world.records(60, world.people)
     return [{f"x{j}": value for j, value in enumerate(row)} for row in X.tolist()]
+
+
+def test_it_says_that_a_deadline_has_passed(tmp_path, capsys):
+    """Otherwise "learning, 40 of 5000" would stand there for ever."""
+    dated = task(4, report={"records": 5000, "deadline": 1_767_225_600, "sigma_0": 0.05})
+    state = State(tmp_path, DEVICE, simulated=True)
+    now = [1.7e9]
+    policy = Policy(exact_count=True)
+    agent = simulated(dated, state=state, policy=policy, clock=lambda: now[0])
+    agent.learn_many(*data(dated, 40))
+    agent.checkpoint()
+    state.close()
+    assert main(["status", "--state", str(tmp_path)]) == 0
+    said = capsys.readouterr().out
+    assert (
+        "test: too late: its deadline was 2026-01-01 00:00 UTC, and this device has 40 of" in said
+    )

@@ -7,6 +7,7 @@ import math
 import numpy as np
 import pytest
 
+from edge_agent.account.tasks import task_entries
 from edge_agent.agent import Feed, Phase
 from edge_agent.consent.policy import Policy
 from edge_agent.errors import StateError, StorageError
@@ -14,13 +15,17 @@ from edge_agent.learning.holding import HELD, PASSED
 from edge_agent.state.rows import HOLD
 from edge_agent.state.state import State
 from edge_agent.watch.threshold import SHARE, Threshold
+from fsir.limits import ID_BYTES
 from fsir.privacy.accounting import epsilon_of, mu_of
 from fsir.privacy.plan import first_stage
+from fsir.wire.messages import Receipt, Verdict, encode, topic
 from tests.edge_agent.world import DEVICE, active, data, receipt, records, reports, simulated
 from tests.fsir.tasks import screened, task
 
 N = 300
 OF = task(4, report={"records": N})
+TWO = task(6, screening=screened(6, records="same").table()["screening"], report={"records": N})
+WITHDRAWN = Verdict(bytes(ID_BYTES), "refused", "withdrawn: 'dev-1' was taken out of this task")
 SEED = 1  # of noise that is less than two standard deviations
 
 
@@ -191,17 +196,42 @@ def test_forgetting_begins_anew_and_keeps_what_was_spent(tmp_path):
     state.close()
 
 
+@pytest.mark.parametrize("of", [OF, TWO], ids=["moments", "rows"])
+@pytest.mark.parametrize("runs", [1, 2])
+def test_an_aggregator_that_shuts_a_device_out_and_lets_it_in_lifts_no_hold(tmp_path, of, runs):
+    state = State(tmp_path, DEVICE, simulated=True)
+    agent = held(of, state=state)
+    agent.receive(*verdicts(of, final=WITHDRAWN))
+    assert agent.phase is Phase.STOPPED
+    agent.checkpoint(leaving=True)
+    assert [entry["held"] for entry in task_entries(state)] == [""], "nothing can be done now"
+    if runs == 2:
+        state.close()
+        state = State(tmp_path, DEVICE, simulated=True)
+        agent = simulated(of, state=state, seed=SEED + 1)
+    agent.receive(*verdicts(of))
+    assert reports(agent.outgoing(1e6)) == []
+    assert agent.phase is Phase.HELD
+    assert stages(agent) == [(HOLD, HELD)], "it is decided once"
+    agent.release()
+    assert reports(agent.outgoing(2e6))[0].n == N, "what was learned is still there"
+    state.close()
+
+
+def verdicts(of, **about):
+    """A receipt: topic and payload."""
+    return topic(of.name, "receipt", DEVICE), encode(Receipt(of.digest, DEVICE, about))
+
+
 # --- two stages -----------------------------------------------------------------------------------
 
 
 def test_two_reports_about_the_same_records_are_judged_once():
-    two = screened(6, records="same")
-    two = task(6, screening=two.table()["screening"], report={"records": N})
-    agent = simulated(two, seed=SEED)
-    agent.learn_many(*data(two, N))
+    agent = simulated(TWO, seed=SEED)
+    agent.learn_many(*data(TWO, N))
     sent = agent.outgoing(1.0)
-    agent.receive(*receipt(two, sent))
-    agent.receive(*active(two, "x0", "x1"))
+    agent.receive(*receipt(TWO, sent))
+    agent.receive(*active(TWO, "x0", "x1"))
     assert reports(agent.outgoing(2.0))
     assert stages(agent) == [(HOLD, PASSED), ("screening", "counted"), ("final", "")]
 

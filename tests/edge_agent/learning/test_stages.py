@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from edge_agent.agent import Phase
+from edge_agent.agent import Feed, Phase
 from edge_agent.consent.policy import Policy
 from edge_agent.records import Position, Record
 from edge_agent.state.state import State
@@ -52,6 +52,26 @@ def test_two_stages(rule):
     intervals = [(row.first, row.last) for row in agent.state.ledger()]
     assert intervals == [(0, 99), (100, 199) if rule["records"] == "fresh" else (0, 99)]
     assert agent.state.kept_count("test") == 0
+
+
+@pytest.mark.parametrize("rule", ["same", "fresh"])
+def test_the_ledger_names_the_stream_that_the_records_came_in(tmp_path, rule):
+    """A pipe is another stream in each run, and a second report may be about an earlier one."""
+    two = screened(records=rule)
+    X, y = data(two, 100)
+    for run in (1, 2):
+        state = State(tmp_path, DEVICE, simulated=True)
+        pipe = Feed("jsonl:-", replayable=False, stream=f"jsonl:-#{run}")
+        agent = simulated(two, state=state, feed=pipe)
+        if run == 2:
+            agent.receive(*active(two, "x1", "x4"))
+        agent.learn_many(X, y)
+        agent.outgoing(1.0)
+        agent.checkpoint(leaving=True)
+        ledger = [(row.stage, row.source) for row in state.ledger()]
+        state.close()
+    second = "jsonl:-#1" if rule == "same" else "jsonl:-#2"
+    assert ledger == [("screening", "jsonl:-#1"), ("final", second)]
 
 
 def test_kept_rows_give_the_moments_of_both_stages_bit_for_bit():

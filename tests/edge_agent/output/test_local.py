@@ -140,6 +140,30 @@ def test_a_path_that_cannot_be_a_socket_is_said_and_left_alone(tmp_path, monkeyp
         LocalSocket("nowhere/served")
 
 
+def test_a_socket_at_which_another_agent_listens_is_left_to_it(tmp_path):
+    """Each agent has a lock on its own state, and none on a path that its owner names twice."""
+    path = str(tmp_path / "served.sock")
+    first = LocalSocket(path)
+    with pytest.raises(SourceError, match=r"served\.sock: another program listens there; give a"):
+        LocalSocket(path)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as reader:
+        reader.connect(path)
+        first.welcome()
+        first.write({"record": 1})
+        assert json.loads(reader.recv(100)) == {"record": 1}
+    first.close()
+    LocalSocket(path).close()
+
+
+def test_a_socket_that_a_killed_agent_has_left_is_taken_over(tmp_path):
+    path = tmp_path / "served.sock"
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as killed:
+        killed.bind(str(path))
+    again = LocalSocket(str(path))
+    assert path.is_socket()
+    again.close()
+
+
 def test_without_room_for_its_socket_the_agent_runs_all_the_same(tmp_path, caplog):
     deep = tmp_path / ("x" * 120)
     deep.mkdir()

@@ -126,6 +126,19 @@ def test_a_deadline_is_told(tmp_path):
     assert "The next report is due 2027-01-1" in words(shown(read(tmp_path, 1e-6)))
 
 
+def test_a_deadline_that_came_too_soon_is_told(tmp_path):
+    dated = task(report={"records": 5000, "deadline": int(NOW) - 1, "sigma_0": 0.05})
+    state = State(tmp_path, DEVICE, simulated=True)
+    agent = simulated(dated, state=state, policy=Policy(exact_count=True), clock=lambda: NOW - 9)
+    agent.learn_many(*data(dated, 10))
+    agent.checkpoint()
+    state.close()
+    said = words(shown(read(tmp_path, 1e-6)))
+    assert "There is no next report: its deadline was 2027-01-1" in said
+    assert "and this device has 10 of the at least" in said
+    assert "report is due" not in said
+
+
 def test_the_answer_and_where_records_lie(lived):
     served = [
         {"task": "done", "z": [k / 10, -k / 10], "answer": "ab"[k % 2], "confidence": 0.9}
@@ -186,7 +199,8 @@ def test_the_pressed_button_and_the_others(lived):
 
 
 def test_a_report_that_is_held_can_be_let_go_until_it_is(lived):
-    entries = [entry | {"held": "too little noise"} for entry in lived.entries[:1]]
+    held = {"held": "too little noise", "state": "/srv/state", "lasts": True}
+    entries = [entry | held for entry in lived.entries[:1]]
     holding = replace(lived, entries=entries)
     released = replace(lived, entries=[entries[0] | {"released": True}])
     assert "Held back" not in words(shown(lived))
@@ -201,7 +215,8 @@ def test_a_report_that_is_held_can_be_let_go_until_it_is(lived):
 def test_hostile_words_are_words(lived):
     """Of a task, of the federation, of the aggregator, of a label: nothing becomes an element."""
     plain = [name for name, _ in Reader(shown(lived)).tags]
-    entry = lived.entries[0] | {"reason": HOSTILE, "notes": [HOSTILE], "held": HOSTILE}
+    held = {"held": HOSTILE, "state": HOSTILE, "lasts": True}
+    entry = lived.entries[0] | held | {"reason": HOSTILE, "notes": [HOSTILE]}
     row = replace(lived.releases[0].row, reason=HOSTILE, verdict=HOSTILE)
     hostile = replace(
         lived,

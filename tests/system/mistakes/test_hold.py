@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 
@@ -89,10 +90,11 @@ def test_a_missing_column_is_said_while_there_is_time(mosquitto_url, tmp_path):
         arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path)
         done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
     assert done.returncode == 3
+    said = re.sub(r"in \d+ s;", "in a while;", done.stderr)  # how long depends on the machine
     assert (
-        f"test: 50 records in a row were not learned, in 0 s; the last one, record 49 of "
+        f"test: 50 records in a row were not learned, in a while; the last one, record 49 of "
         f"jsonl:{source}: there is no 'x1', a feature of the task; is 'x-1' what is meant? "
-        "rename it; fsir-agent try looks at them all" in done.stderr
+        "rename it; fsir-agent try looks at them all" in said
     )
     assert "none could be used: there is no 'x1', a feature of the task" in done.stderr
     assert "when there are more" not in done.stderr

@@ -57,6 +57,14 @@ def test_what_is_spent_follows_the_report(home):
     assert after["tasks"]["test"]["records"] is None
 
 
+def test_a_deadline_that_came_too_soon_is_a_problem(home):
+    state, told = home
+    dated = task(report={"records": 5000, "deadline": 1_767_225_600, "sigma_0": 0.05})
+    late = simulated(dated, state=state, policy=Policy(exact_count=True))
+    problem = told(late).table()["tasks"]["test"]["problem"]
+    assert problem.startswith("its deadline was 2026-01-01 00:00 UTC, and this device has 0 of")
+
+
 def test_a_served_record(home):
     state, told = home
     table = told(simulated(task(), state=state))

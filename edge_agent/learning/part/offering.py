@@ -1,0 +1,137 @@
+"""Records that are offered to a task: learned or refused, and committed with their position."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from numpy.typing import NDArray
+
+from edge_agent.errors import StateError
+from edge_agent.labels.timeline import NO_LABEL
+from edge_agent.learning.learner import Learner
+from edge_agent.learning.looks import suspicions
+from edge_agent.learning.part.standing import Standing
+from edge_agent.learning.stages import restored_draft
+from edge_agent.records import Position, Record
+from edge_agent.state.rows import Progress
+from edge_agent.watch.refusals import NO_LABEL_YET, Refusal, refusal
+from fsir.arrays import Matrix
+
+log = logging.getLogger("fsir.agent")
+
+
+class Offering(Standing):
+    """A device's part in a task, as far as records are concerned."""
+
+    def learn(self, record: Record) -> bool:
+        """Offer one record; true if it was looked at."""
+        if record.position.ordinal <= self.position.ordinal:
+            return False  # a source that serves several tasks starts where the slowest one is
+        wanted = self.wants_records
+        self.position = record.position
+        learner = self.draft.learner
+        if not wanted or learner is None:
+            return False  # passed by: nothing that would be worth a write
+        self._dirty = True
+        before = learner.n
+        self._take(record, learner)
+        if learner.n > before:
+            self.draft.extend(record.position.ordinal, record.position.ordinal)
+        return True
+
+    def _take(self, record: Record, learner: Learner) -> None:
+        if record.fault:
+            learner.refuse(record.fault)
+        elif isinstance(record.y, str) and record.y == NO_LABEL:
+            learner.refuse(NO_LABEL_YET)
+        else:
+            y = record.x.get(self.task.response.name) if record.y is None else record.y
+            x = {name: record.x[name] for name in learner.names if name in record.x}
+            if learner.learn_one(x, y):
+                return
+            self._complaints.look_at(y)
+        self.last_refused = record
+
+    def why_refused(self) -> Refusal | None:
+        """Why the last record was refused that was, of those that were offered one by one."""
+        if self.last_refused is None or self.draft.learner is None:
+            return None
+        return refusal(self.task, self.draft.learner.names, self.last_refused)
+
+    def learn_many(self, rows: Matrix, y: Sequence[Any] | NDArray[Any], first: int | None) -> int:
+        """Offer rows over all features of the task; returns how many were used up."""
+        start = self.position.ordinal + 1 if first is None else first
+        if start <= self.position.ordinal:
+            raise StateError(
+                f"record {start} was seen before: the last one was {self.position.ordinal}"
+            )
+        used = 0
+        learner = self.draft.learner
+        while used < len(rows) and self.wants_records and learner is not None:
+            take = min(self._rule.size - learner.n, len(rows) - used)
+            learner.learn_many(rows[used : used + take], y[used : used + take])
+            used += take
+        if used:
+            self.draft.extend(start, start + used - 1)
+            self.position = Position(start + used - 1)
+            self._dirty = True
+        return used
+
+    # --- what the disk has ------------------------------------------------------------------------
+
+    def checkpoint(self, leaving: bool = False) -> None:
+        """Commit what was learned together with the position.
+
+        Who leaves also notes where it only passed by.
+        """
+        if self._dirty or leaving:
+            self._follow_disk()
+            self._count_stored()
+            progress = self._progress()
+            learner = self.draft.learner
+            kept = () if learner is None else learner.take_kept()
+            self._state.save(self.task.name, progress, kept)
+            self._count_stored()
+            self._dirty = False
+            self._suspect()
+
+    def _progress(self) -> Progress:
+        """What the state file is to have.
+
+        A device that was stopped may be let in again: what it had learned stays, and so does a hold
+        on it, which only the owner may lift.
+        """
+        if self.stopped:
+            return replace(self._state.progress(self.task.name), position=self.position)
+        return self.draft.progress(self.position)
+
+    def _suspect(self) -> None:
+        """Say, once, what is plainly wrong with the records: there is time to mend it."""
+        if self._suspected or self.holding.why:
+            return
+        for fault in suspicions(self.task, self.draft.learner):
+            self._suspected = True
+            log.warning(
+                "%s: look at your records before the report is due (%d of %d): %s",
+                *(self.task.name, self.draft.n, self._rule.size, fault.text),
+            )
+
+    # A disk may deny a commit that has happened. So before anything is written, look at what is
+    # there: rows that were stored must not be stored again, and an active set that was pinned is
+    # the one.
+
+    def _follow_disk(self) -> None:
+        if self.task.screening is None or self.active is not None:
+            return
+        pin = self._state.pinned(self.task.name)
+        if pin is not None and pin.active is not None:
+            progress = self._state.progress(self.task.name)
+            self.active = pin.active
+            self.draft = restored_draft(self._state, self.task, self._stage(), progress)
+
+    def _count_stored(self) -> None:
+        if self.draft.learner is not None:
+            self.draft.learner.note_stored(lambda: self._state.kept_count(self.task.name))

@@ -1,0 +1,45 @@
+"""A state file that is open: whose it is, and the tables that have a file of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from edge_agent.errors import StateError, StorageError
+from edge_agent.state.database import Storage
+from edge_agent.state.holds import Holds
+from edge_agent.state.positions import Positions
+from edge_agent.state.schema import Owner, owner_of
+
+
+class Opened:
+    """The file of one device, with its lock. `directory = None` keeps it in memory."""
+
+    def __init__(
+        self,
+        directory: str | Path | None,
+        device: str | None,
+        *,
+        simulated: bool = False,
+        read_only: bool = False,
+    ) -> None:
+        place = None if directory is None else Path(directory)
+        self._db = Storage(place, read_only, create=device is not None)
+        self._positions = Positions(self._db)
+        self.holds = Holds(self._db, place)
+        try:
+            owner = owner_of(self._db, Owner(device or "", simulated), read_only)
+        except StorageError as error:
+            self.close()
+            raise StateError(
+                f"{error}; or it is not the state of an agent: then use another directory"
+            ) from error
+        except BaseException:
+            self.close()
+            raise
+        self.where = self._db.where
+        self.device = owner.device
+        self.simulated = owner.simulated
+
+    def close(self) -> None:
+        """Let go of the file and of the lock."""
+        self._db.close()

@@ -1,0 +1,86 @@
+"""What a device has released and still has to send.
+
+A report, its ledger row and its outbox row are one transaction, and so are a hold and its row: what
+may be seen is booked before it can be.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import fields
+
+from edge_agent.state.holds import Hold
+from edge_agent.state.learned import Learned
+from edge_agent.state.rows import LedgerRow, OutboxRow, Progress
+
+REFUSED = "refused:"  # of a task: no task has a name with a colon
+_OUTBOX = ", ".join(field.name for field in fields(OutboxRow))
+
+
+class Reports(Learned):
+    """A state file, as far as releases are concerned."""
+
+    def record_report(
+        self,
+        row: LedgerRow,
+        out: OutboxRow | None,
+        progress: Progress,
+        *,
+        drop_kept: bool,
+        judged: LedgerRow | None = None,
+        refused: Mapping[str, int] | None = None,
+    ) -> None:
+        """Spend: ledger, outbox and progress in one transaction.
+
+        Only after this may the report be sent. One that will not be sent is spent all the same, and
+        so is the judgement that it was not to be held. `refused` stays for its owner's eyes.
+        """
+        with self._db.transaction():
+            if judged is not None:
+                self._book(judged)
+            self._db.insert("ledger", vars(row))
+            if out is not None:
+                self._db.insert("outbox", vars(out))
+            self._save(row.task, progress, (), drop_kept=drop_kept)
+            self._keep_refused(row.task, refused or {})
+
+    def record_hold(self, row: LedgerRow, hold: Hold, progress: Progress) -> None:
+        """Hold a report back, with what it is about: only after this may its absence be seen."""
+        with self._db.transaction():
+            self._book(row)
+            self._save(row.task, progress, (), drop_kept=False)
+            self.holds.put(row.task, hold)
+
+    def _book(self, row: LedgerRow) -> None:
+        entry = vars(row)
+        self._db.insert("ledger", entry)
+
+    def _keep_refused(self, name: str, refused: Mapping[str, int]) -> None:
+        key = f"{REFUSED}{name}"
+        self._db.run("DELETE FROM meta WHERE key = ?", key)
+        if refused:
+            self._db.run("INSERT INTO meta VALUES (?, ?)", key, json.dumps(dict(refused)))
+
+    def refused(self, name: str) -> dict[str, int]:
+        """Records that were not accepted for the last report of a task, by reason."""
+        rows = self._db.rows("SELECT value FROM meta WHERE key = ?", f"{REFUSED}{name}")
+        return next((json.loads(text) for (text,) in rows), {})
+
+    def ledger(self, digest: bytes | None = None) -> list[LedgerRow]:
+        """Every release of this device, across all its tasks, or those of one task."""
+        # All columns: a file of version 1 that is only looked at lacks those that have defaults.
+        rows = self._db.named_rows("SELECT * FROM ledger ORDER BY rowid")
+        return [LedgerRow(**row) for row in rows if digest in (None, row["digest"])]
+
+    def outbox(self, task: str | None = None) -> list[OutboxRow]:
+        """Reports without a receipt."""
+        rows = self._db.named_rows(f"SELECT {_OUTBOX} FROM outbox ORDER BY rowid")
+        return [OutboxRow(**row) for row in rows if task in (None, row["task"])]
+
+    def settle(self, report: bytes, verdict: str, reason: str) -> None:
+        """The aggregator has answered: clear the outbox, note the verdict in the ledger."""
+        statement = "UPDATE ledger SET verdict = ?, reason = ? WHERE report = ?"
+        with self._db.transaction():
+            self._db.run("DELETE FROM outbox WHERE report = ?", report)
+            self._db.run(statement, verdict, reason, report)
