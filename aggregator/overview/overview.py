@@ -11,6 +11,8 @@
             "expected": devices, or None if nobody has said how many,
             "expected_from": "roster", "--expect", "quorum", "screening" (those that were counted in
                 the first stage) or None,
+            "expected_counted": how many of those who are expected are counted, or None; with a
+                roster, others may be counted too,
             "missing": devices that are expected and not counted, or None,
             "per_hour": reports per hour or None, "per_hour_over": over what, in words, or None,
             "last_at": time of the last report or None,

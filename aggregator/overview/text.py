@@ -43,8 +43,8 @@ def _progress(entry: dict[str, Any]) -> Iterator[str]:
     expected = progress["expected"]
     parts = []
     if expected is not None and (progress["missing"] or progress["expected_from"] in _TOLD):
-        there = expected - progress["missing"]
-        parts.append(f"{there} of {expected} {_SOURCES[progress['expected_from']]}")
+        there = f"{progress['expected_counted']} of {expected}"
+        parts.append(f"{there} {_SOURCES[progress['expected_from']]}")
         if entry["devices"]["unlisted"]:
             parts.append(f"{entry['devices']['unlisted']} not on it")
     if progress["per_hour"] is not None:

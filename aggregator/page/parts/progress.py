@@ -27,10 +27,20 @@ def headline(place: str, entry: Entry) -> list[Markup]:
     done = term(place, "counted")
     if expected is None:
         return [tag("p", tag("strong", counted), " devices ", done, class_="headline")]
+    listed = progress["expected_from"] == "roster"
+    if listed:  # who is not on it takes nobody's place
+        counted = figure("progress.expected_counted", progress["expected_counted"])
     source = _SOURCES.get(progress["expected_from"], "expected")
     target = figure("progress.expected", expected)
     shown = tag("strong", counted, " of ", target)
-    return [tag("p", shown, f" devices {source} ", done, class_="headline")]
+    others = _unlisted(entry) if listed else []
+    return [tag("p", shown, f" devices {source} ", done, *others, class_="headline")]
+
+
+def _unlisted(entry: Entry) -> list[object]:
+    """Those who are counted although nobody has expected them."""
+    count = entry["devices"]["unlisted"]
+    return [", and ", figure("devices.unlisted", count), " not on it"] if count else []
 
 
 def progress(place: str, entry: Entry) -> list[Markup]:
@@ -41,7 +51,7 @@ def progress(place: str, entry: Entry) -> list[Markup]:
 def _bar(entry: Entry) -> Iterator[Markup]:
     progress = entry["progress"]
     if progress["expected"]:
-        there = progress["expected"] - progress["missing"]
+        there = progress["expected_counted"]
         label = f"{there} of {progress['expected']} devices have reported"
         yield tag("progress", value=there, max=progress["expected"], aria_label=label)
 
