@@ -25,7 +25,8 @@ def directions(place: str, entry: Entry) -> list[Markup]:
     loadings = found["loadings"][:MOST_DIRECTIONS]
     shown = [_direction(place, k, row, found) for k, row in enumerate(loadings)]
     more = len(found["loadings"]) - len(loadings)
-    rest = [quiet(f"{more} more directions are not drawn.")] if more else []
+    several = "directions are" if more > 1 else "direction is"
+    rest = [quiet(f"{more} more {several} not drawn.")] if more else []
     return [_key(place, found), tag("div", *shown, class_="pair"), *rest]
 
 
