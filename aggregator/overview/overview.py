@@ -31,7 +31,8 @@
             "expected_accuracy": float or None},
         "directions": None or {"features": [name, ...], "loadings": [[float for each feature], ...
             for each direction], of length 1, "bars": None or [float for each feature, in all
-            directions], "bar_means": text, "left_out": how many features have smaller loadings},
+            directions], "bar_means": text, "left_out": how many features have smaller loadings in
+            every direction},
         "classes": None or {"names": [class, ...], "shares": [float, ...], "centres": [[x, y], ...]
             in the first two directions ([[x], ...] if there is one), "spread": None or {"axes":
             half axes of the ellipse, the longer one first, "angle_degrees": of the first axis},
