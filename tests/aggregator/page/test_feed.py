@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -120,17 +121,22 @@ def test_trouble_is_told_and_what_was_known_stays(
     stream.close()
 
 
+def slow(watched: Watched, cost: Callable[[], None]) -> None:
+    """Let each look cost something."""
+    render = watched.render
+
+    def costly(found: Any) -> dict[str, str]:
+        cost()
+        return render(found)
+
+    watched.feed = Feed(watched.look, costly, lambda text: {})
+
+
 def test_a_look_that_computes_long_is_made_seldom(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feed, "PAUSE_FACTOR", 4.0)
-    render = watched.render
-
-    def slow(found: Any) -> dict[str, str]:
-        compute(0.05)
-        return render(found)
-
-    watched.feed = Feed(watched.look, slow, lambda text: {})
+    slow(watched, lambda: compute(0.05))
     stream = watched.feed.events()
     next(stream)
     parts(stream)
@@ -153,13 +159,7 @@ def test_a_look_that_took_long_once_does_not_stop_the_page(
     """Neither on a busy machine, where it waits, nor if it has much to do."""
     monkeypatch.setattr(feed, "PAUSE_FACTOR", 1e4)
     monkeypatch.setattr(feed, "LONGEST_PAUSE_SECONDS", 0.5)
-    render = watched.render
-
-    def slow(found: Any) -> dict[str, str]:
-        cost(0.2)
-        return render(found)
-
-    watched.feed = Feed(watched.look, slow, lambda text: {})
+    slow(watched, lambda: cost(0.2))
     stream = watched.feed.events()
     next(stream)
     parts(stream)
