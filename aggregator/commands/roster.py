@@ -70,6 +70,8 @@ def _import(args: argparse.Namespace) -> int:
         found = enrolled(_lines(args.names), time.time())
     except FsirError as error:
         raise FsirError(f"{args.names}: {error}") from None
+    if not found.names and not found.left_out:
+        raise FsirError(f"{args.names}: there is no name of a device in it; nothing was changed")
     with opened(args, update=True) as (store, federations):
         name = only(federations).name
         with store.transaction():
@@ -99,7 +101,7 @@ def _lines(source: str) -> list[str]:
     path = Path(source)
     path = path / _BOOK if path.is_dir() else path
     try:
-        return path.read_text(encoding="utf-8-sig").split("\n")
+        return path.read_text(encoding="utf-8").split("\n")
     except (OSError, UnicodeDecodeError) as error:
         raise FsirError(
             f"{error}; give a file with one name on each line, or an authority's folder"

@@ -150,7 +150,8 @@ def run(args: argparse.Namespace) -> int:
     try:
         with store.transaction():
             store.put_setting(EXPECT, None if args.expect is None else str(args.expect))
-        worker = args.worker or client_id(store)
+        own = client_id(store)  # kept from the first start on, whatever name is used today
+        worker = args.worker or own
         aggregator = Aggregator(store, tasks, debounce=args.debounce)
         version = None if args.mqtt == "auto" else args.mqtt
         daemon = Daemon(aggregator, broker, client_id=worker, share=args.share, version=version)
@@ -181,7 +182,7 @@ def _shown(daemon: Daemon, args: argparse.Namespace) -> Iterator[None]:
     live = LivePage(daemon.overview, daemon.names)
     shown = live.pages() | pages(daemon.metrics.shown, daemon.health)
     server = HttpServer(args.http, shown, live.streams(), access=_access(args))
-    log.info("a live page is at http://%s/", args.http)
+    log.info("a live page is at %s", server.url)
     try:
         yield
     finally:

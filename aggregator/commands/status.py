@@ -17,6 +17,7 @@ from fsir.errors import FsirError
 
 WATCH_SECONDS = 2.0  # between two looks
 LEAST_SECONDS = 0.2
+MOST_SECONDS = 86400.0
 # What terminals of all kinds understand (ECMA-48).
 _HOME = "\x1b[H"
 _CLEAR_LINE = "\x1b[K"  # from here to its end
@@ -45,8 +46,10 @@ def run(args: argparse.Namespace) -> int:
     if args.watch is None:
         print(_shown(args))
         return 0
-    if not LEAST_SECONDS <= args.watch < float("inf"):
-        raise FsirError(f"--watch {args.watch}: must be at least {LEAST_SECONDS} seconds")
+    if not LEAST_SECONDS <= args.watch <= MOST_SECONDS:
+        raise FsirError(
+            f"--watch {args.watch:g}: must be at least {LEAST_SECONDS} seconds, and at most a day"
+        )
     with contextlib.suppress(KeyboardInterrupt):
         _watch(args)
     return 0

@@ -9,9 +9,11 @@ from collections import Counter
 
 from aggregator import merging
 from aggregator.commands.stored import add_json, add_store, opened
+from aggregator.enrolment.names import NAME_RULE
 from aggregator.enrolment.nearest import meant
 from aggregator.federation import Federation
 from aggregator.store.base import Store, StoreError
+from fsir.limits import DEVICE_NAME
 
 PAGE = {
     "description": """\
@@ -43,6 +45,8 @@ def run(args: argparse.Namespace) -> int:
     with opened(args) as (store, federations):
         if not args.future:
             _require_known(store, federations, device)
+        elif not DEVICE_NAME.match(device):
+            raise StoreError(f"{device!r}: no device can have this name, which has {NAME_RULE}")
         taken = Counter({federation.name: 0 for federation in federations})
         for federation in federations:  # of one name there may be several editions
             taken[federation.name] += merging.withdraw(store, federation, device, time.time())

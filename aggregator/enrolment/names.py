@@ -14,8 +14,10 @@ from datetime import UTC, datetime
 from fsir.errors import FsirError, shown
 from fsir.limits import DEVICE_NAME
 
+NAME_RULE = "1 to 64 letters, digits, '.', '_' or '-', the first of them a letter or a digit"
 _BOOK_FIELDS = 6  # status, expiry, revocation, serial, file, subject; separated by tabs
 _LIST_STATES = ("valid", "revoked", "expired")  # the second word of a line of `provision list`
+_MARK = "\ufeff"  # with which some editors begin a file
 _MOST_FAULTS = 5  # told at once
 
 
@@ -39,7 +41,7 @@ def enrolled(lines: Iterable[str], now: float) -> Enrolled:
     listed: dict[str, list[int]] = {}
     faults = []
     for number, line in enumerate(lines, 1):
-        text = line.rstrip()
+        text = line.removeprefix(_MARK).rstrip()
         if not text.strip() or text.lstrip().startswith("#"):
             continue
         name, state = _read(text, now)
@@ -55,7 +57,7 @@ def enrolled(lines: Iterable[str], now: float) -> Enrolled:
         more = f" and {len(faults) - _MOST_FAULTS} more" if len(faults) > _MOST_FAULTS else ""
         raise FsirError(
             f"{', '.join(faults[:_MOST_FAULTS])}{more}: not the name of a device, "
-            "which has 1 to 64 letters, digits, '.', '_' or '-'; nothing was changed"
+            f"which has {NAME_RULE}; nothing was changed"
         )
     return Enrolled(
         names=tuple(name for name, good in valid.items() if good),

@@ -7,8 +7,10 @@ are a reverse proxy's. Threads are bounded, and who reads too slowly is let go.
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
+import socket
 from collections.abc import Callable
 from threading import Thread
 
@@ -37,13 +39,12 @@ class HttpServer:
         host, _, port = address.rpartition(":")
         if not host or not port.isdigit() or int(port) > 65535:
             raise FsirError(f"--http {address!r}: give HOST:PORT, for example 127.0.0.1:9100")
+        self._host = host
         handler = handler_of(pages, streams or {})
         try:
             self._server = BoundedServer(host.strip("[]"), int(port), handler, MOST_CLIENTS)
         except OSError as error:
-            raise FsirError(
-                f"--http {address!r}: {error}; choose another port or stop what uses it"
-            ) from None
+            raise FsirError(f"--http {address!r}: {error}; {_remedy(error)}") from None
         local = is_loopback(str(self._server.server_address[0]))
         handler.access = access(local)
         if not local and not handler.access.closed:
@@ -59,13 +60,25 @@ class HttpServer:
     @property
     def port(self) -> int:
         """Where it listens."""
-        return int(self._server.server_address[1])
+        return self._server.port
+
+    @property
+    def url(self) -> str:
+        """Where the pages are."""
+        return f"http://{self._host}:{self.port}/"
 
     def close(self) -> None:
         """Show nothing any more."""
         self._server.shutdown()
         self._server.server_close()
         self._thread.join()
+
+
+def _remedy(error: OSError) -> str:
+    """Whether it is the host or the port that will not do."""
+    if isinstance(error, socket.gaierror) or error.errno == errno.EADDRNOTAVAIL:
+        return "give an address of this machine, such as 127.0.0.1"
+    return "choose another port or stop what uses it"
 
 
 def pages(

@@ -11,6 +11,8 @@
             "expected": devices, or None if nobody has said how many,
             "expected_from": "roster", "--expect", "quorum", "screening" (those that were counted in
                 the first stage) or None,
+            "expected_counted": how many of those who are expected are counted, or None; with a
+                roster, others may be counted too,
             "missing": devices that are expected and not counted, or None,
             "per_hour": reports per hour or None, "per_hour_over": over what, in words, or None,
             "last_at": time of the last report or None,
@@ -29,7 +31,8 @@
             "expected_accuracy": float or None},
         "directions": None or {"features": [name, ...], "loadings": [[float for each feature], ...
             for each direction], of length 1, "bars": None or [float for each feature, in all
-            directions], "bar_means": text, "left_out": how many features have smaller loadings},
+            directions], "bar_means": text, "left_out": how many features have smaller loadings in
+            every direction},
         "classes": None or {"names": [class, ...], "shares": [float, ...], "centres": [[x, y], ...]
             in the first two directions ([[x], ...] if there is one), "spread": None or {"axes":
             half axes of the ellipse, the longer one first, "angle_degrees": of the first axis},

@@ -11,7 +11,8 @@ from fsir.fitted.uncertainty import loading_sd, sine, unit_length
 from fsir.task.task import Task
 from fsir.wire.messages import Classifier, Subspace
 
-MOST_FEATURES = 40  # shown of a direction
+HEAVIEST = 40  # features, in all directions together, that are shown in any case ...
+LARGEST = 12  # ... and those with so many of the largest loadings of each direction
 BAR_MEANS = (
     "one standard deviation of a loading, if the expected error is as likely to be in any "
     "direction as in any other"
@@ -27,8 +28,10 @@ def directions(task: Task, subspace: Subspace) -> dict[str, Any]:
     Features with small loadings are left out where there are many.
     """
     loadings = unit_length(subspace.basis)
-    heaviest = np.argsort(-(loadings**2).sum(1), kind="stable")[:MOST_FEATURES]
-    chosen = np.sort(heaviest)
+    heaviest = np.argsort(-(loadings**2).sum(1), kind="stable")[:HEAVIEST]
+    # Of many directions one may have large loadings where the others have none.
+    largest = np.argsort(-np.abs(loadings), axis=0, kind="stable")[:LARGEST]
+    chosen = np.union1d(heaviest, largest)
     return {
         "features": [subspace.features[j] for j in chosen],
         "loadings": loadings[chosen].T.tolist(),

@@ -26,6 +26,11 @@ class Target:
     source: str | None
     missing: int | None
 
+    @property
+    def counted(self) -> int | None:
+        """How many of those who are expected are counted."""
+        return None if self.devices is None else self.devices - (self.missing or 0)
+
 
 def progress(
     store: Store, federation: Federation, states: Mapping[str, int], now: float
@@ -43,6 +48,7 @@ def progress(
         "counted": counted,
         "expected": target.devices,
         "expected_from": target.source,
+        "expected_counted": target.counted,
         "missing": target.missing,
         "per_hour": per_hour,
         "per_hour_over": over,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from aggregator.overview.words import span_text
+from aggregator.overview.words import rate_text, span_text
 
 _RECOUNTED = {
     None: "",
@@ -43,12 +43,12 @@ def _progress(entry: dict[str, Any]) -> Iterator[str]:
     expected = progress["expected"]
     parts = []
     if expected is not None and (progress["missing"] or progress["expected_from"] in _TOLD):
-        there = expected - progress["missing"]
-        parts.append(f"{there} of {expected} {_SOURCES[progress['expected_from']]}")
+        there = f"{progress['expected_counted']} of {expected}"
+        parts.append(f"{there} {_SOURCES[progress['expected_from']]}")
         if entry["devices"]["unlisted"]:
             parts.append(f"{entry['devices']['unlisted']} not on it")
     if progress["per_hour"] is not None:
-        parts.append(f"{progress['per_hour']:.3g} an hour ({progress['per_hour_over']})")
+        parts.append(f"{rate_text(progress['per_hour'])} an hour ({progress['per_hour_over']})")
     if progress["to_go_seconds"]:
         parts.append(f"about {span_text(progress['to_go_seconds'])} to go")
     if parts:

@@ -28,6 +28,15 @@ def span_text(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
+def rate_text(per_hour: float) -> str:
+    """How many come in an hour.
+
+    >>> rate_text(6713.2), rate_text(2.04)
+    ('6,713', '2.04')
+    """
+    return f"{per_hour:,.0f}" if per_hour >= 100.0 else f"{per_hour:.3g}"
+
+
 def harmless(text: str, most: int) -> str:
     """A text that somebody else has chosen: printable, on one line, not too long.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from aggregator.overview.devices import MEANINGS
@@ -35,6 +35,8 @@ _SECTIONS: tuple[tuple[str, str, Part], ...] = (
 def parts(found: Mapping[str, Any]) -> Parts:
     """The HTML of every part, from an overview (`Daemon.overview`)."""
     made = {"health": joined(health_part.health(found["health"]))}
+    if len(found["tasks"]) > 1:
+        made["contents"] = _contents(found["tasks"])
     for k, entry in enumerate(found["tasks"]):
         place = f"task{k}"
         made[f"{place}-title"] = joined([name(entry["task"]), _edition(entry)])
@@ -64,17 +66,16 @@ def page(made: Parts, shape: str) -> str:
         _live(made, "alarm"),
     )
     articles = [_task(made, place) for place in tasks]
-    return document(_TITLE, header, _contents(made, tasks), tag("main", *articles), shape=shape)
+    ways = None
+    if "contents" in made:
+        ways = _live(made, "contents", element="nav", aria_label="Tasks")
+    return document(_TITLE, header, ways, tag("main", *articles), shape=shape)
 
 
-def _contents(made: Parts, tasks: list[str]) -> Markup | None:
+def _contents(tasks: Sequence[Mapping[str, Any]]) -> Markup:
     """Where there are several tasks, the way to each."""
-    if len(tasks) < 2:
-        return None
-    items = (
-        tag("li", tag("a", f"Task {k + 1}", href=f"#{place}")) for k, place in enumerate(tasks)
-    )
-    return tag("nav", tag("ul", *items), aria_label="Tasks")
+    ways = (tag("a", name(entry["task"]), href=f"#task{k}") for k, entry in enumerate(tasks))
+    return tag("ul", *(tag("li", way) for way in ways))
 
 
 def _task(made: Parts, place: str) -> Markup:

@@ -13,7 +13,8 @@ from fsir.errors import FsirError
 
 log = logging.getLogger("fsir.page")
 PAUSE_SECONDS = 1.0  # between two looks at the store, at least ...
-PAUSE_FACTOR = 30.0  # ... and so many times as long as a look takes: intake comes first
+PAUSE_FACTOR = 30.0  # ... and so many times what a look computes: intake comes first
+LONGEST_PAUSE_SECONDS = 20.0  # whatever a look has cost: a page that stands still is no use
 BEAT_SECONDS = 5.0  # a page that hears nothing for longer knows that it was left alone
 RETRY_MILLISECONDS = 1000
 _UNFORESEEN = "the page failed; the log of the aggregator says how"
@@ -43,11 +44,11 @@ class Feed:
     def parts(self) -> Parts:
         """As they are now, or were a moment ago."""
         with self._looking:
-            start = time.monotonic()
-            if not self._parts or start >= self._due:
+            if not self._parts or time.monotonic() >= self._due:
+                start = time.thread_time()  # what it waits for the disk or others costs nobody
                 parts = self._try()
-                pause = max(PAUSE_SECONDS, PAUSE_FACTOR * (time.monotonic() - start))
-                self._due = start + pause
+                pause = max(PAUSE_SECONDS, PAUSE_FACTOR * (time.thread_time() - start))
+                self._due = time.monotonic() + min(pause, LONGEST_PAUSE_SECONDS)
                 with self._changed:
                     if parts != self._parts:
                         self._parts = parts

@@ -11,6 +11,7 @@ from aggregator.monitoring.http import Answer, Page, Request, Stream
 from aggregator.page import document
 from aggregator.page.feed import Feed, Look
 from fsir.errors import FsirError
+from fsir.net.web.style import style_sheet
 
 _FOLDER = Path(__file__).with_name("static")
 _HTML = "text/html; charset=utf-8"
@@ -29,6 +30,7 @@ class LivePage:
 
     def __init__(self, look: Look, names: Names) -> None:
         self._files = {name: (_FOLDER / name).read_bytes() for name in _FILES}
+        self._files["page.css"] = style_sheet(_FOLDER / "page.css").encode()
         self._shape = hashlib.sha256(b"".join(self._files.values())).hexdigest()[:16]
         self._names = names
         self._feed = Feed(look, document.parts, document.alarm, self._shape)

@@ -18,6 +18,7 @@ from edge_agent.page.owner import Owner
 from fsir.errors import FsirError
 from fsir.net.web.bounded import BoundedServer
 from fsir.net.web.headers import HEADERS
+from fsir.net.web.style import style_sheet
 
 MOST_CLIENTS = 16
 CLIENT_SECONDS = 10  # in which a client must say something
@@ -88,8 +89,7 @@ class Handler(BaseHTTPRequestHandler):
         if path == "/":
             self._answer(HTTPStatus.OK, _HTML, self.server.owner.page(self.server.access.csrf))
         elif path in _STATIC:
-            text = (_FOLDER / path[1:]).read_text(encoding="utf-8")
-            self._answer(HTTPStatus.OK, _STATIC[path], text)
+            self._answer(HTTPStatus.OK, _STATIC[path], _static(_FOLDER / path[1:]))
         else:
             self._answer(HTTPStatus.NOT_FOUND, _TEXT, "there is no such page; try /\n")
 
@@ -160,6 +160,10 @@ class Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         self.wfile.write(body)
+
+
+def _static(file: Path) -> str:
+    return style_sheet(file) if file.suffix == ".css" else file.read_text(encoding="utf-8")
 
 
 def _values(query: str) -> dict[str, str]:

@@ -22,21 +22,23 @@ def classes(place: str, entry: Entry) -> list[Markup]:
     """The picture and its legend; nothing for a task about a number."""
     found = entry["classes"]
     if found is None:
-        because = "once something is learned" if entry["subspace"] is None else "for this task"
-        return [quiet(f"There are no classes to draw {because}.")]
-    about = [
-        "Points are ",
-        term(place, "class centre", "class centres"),
-        ", each ",
-        term(place, "ellipse"),
-        " is ",
-        found["spread_means"],
-        ".",
-    ]
-    if found["spread"] is None:
-        about = ["Points are ", term(place, "class centre", "class centres"), "."]
+        nothing = entry["subspace"] is None
+        why = "Nothing was learned yet." if nothing else "This task has no classes to draw."
+        return [quiet(why)]
     drawn = _plane(found) if len(found["centres"][0]) > 1 else _line(found)
-    return [tag("figure", drawn, tag("figcaption", *about)), _legend(place, found)]
+    about = tag("figcaption", *_about(place, found))
+    return [tag("figure", drawn, about), _legend(place, found)]
+
+
+def _about(place: str, found: Entry) -> list[object]:
+    """How to read the picture."""
+    flat = len(found["centres"][0]) > 1
+    axes = "Direction 1 goes to the right" + (", direction 2 up. " if flat else ". ")
+    told: list[object] = [axes, "Points are ", term(place, "class centre", "class centres")]
+    if found["spread"] is not None:
+        spread = term(place, "ellipse", "ellipse" if flat else "line")
+        told += [", each ", spread, " is ", found["spread_means"]]
+    return [*told, "."]
 
 
 def _legend(place: str, found: Entry) -> Markup:

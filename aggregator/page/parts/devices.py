@@ -21,6 +21,8 @@ def devices(place: str, entry: Entry) -> list[Markup]:
     """How many are in each state, as a bar and as a table, and the first names."""
     found = entry["devices"]
     counts = {state: found[state] for state in MEANINGS}
+    # Who is unlisted has reported, too: in the bar everybody stands once.
+    once = counts | {"reported": counts["reported"] - counts["unlisted"]}
     rows = [
         (
             tag("span", tag("i", class_=colour(_COLOURS[state])), state),
@@ -32,7 +34,7 @@ def devices(place: str, entry: Entry) -> list[Markup]:
     listed = figure("devices.roster", found["roster"])
     about = ("On the ", term(place, "roster"), ": ", listed)
     return [
-        _bar(counts),
+        _bar(once),
         table(tag("span", *about), ("State", "Devices", "Meaning"), rows),
         *(_names(place, entry, state) for state in found["names"] if found["names"][state]),
     ]

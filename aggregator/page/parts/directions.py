@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from aggregator.overview.picture import LARGEST
 from aggregator.page.parts.common import figure, name, number, picture, quiet, table
 from aggregator.page.terms import term
 from fsir.net.web.markup import Markup, tag
 
-MOST_BARS = 12  # of a direction
 MOST_DIRECTIONS = 4
 MOST_VALUES = 12
 _WIDTH = 200.0
@@ -25,7 +25,8 @@ def directions(place: str, entry: Entry) -> list[Markup]:
     loadings = found["loadings"][:MOST_DIRECTIONS]
     shown = [_direction(place, k, row, found) for k, row in enumerate(loadings)]
     more = len(found["loadings"]) - len(loadings)
-    rest = [quiet(f"{more} more directions are not drawn.")] if more else []
+    several = "directions are" if more > 1 else "direction is"
+    rest = [quiet(f"{more} more {several} not drawn.")] if more else []
     return [_key(place, found), tag("div", *shown, class_="pair"), *rest]
 
 
@@ -50,7 +51,7 @@ def _key(place: str, found: Entry) -> Markup:
 
 def _direction(place: str, k: int, row: list[float], found: Entry) -> Markup:
     order = sorted(range(len(row)), key=lambda j: -abs(row[j]))
-    chosen = order[:MOST_BARS]
+    chosen = order[:LARGEST]
     left = len(order) - len(chosen) + found["left_out"]
     bars = found["bars"] or [0.0] * len(row)
     reach = max((abs(row[j]) + bars[j] for j in chosen), default=1.0) or 1.0

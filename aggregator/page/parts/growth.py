@@ -100,7 +100,7 @@ def versions(place: str, entry: Entry) -> list[Markup]:
     if not rows:
         return [quiet("Nothing was published yet.")]
     shown = rows[: -_SHOWN - 1 : -1]
-    older = len(rows) - len(shown)
+    older = shown[-1]["version"] - rows[0]["version"]  # of many, the history itself has but some
     caption = "The newest first" + (f"; {older} older ones are not listed" if older else "")
     header = (
         term(place, "version", "Version"),

@@ -64,7 +64,8 @@ class Axes:
             drawn.append(tag("line", x1=_LEFT, x2=WIDTH - _RIGHT, y1=y, y2=y, class_="grid"))
             drawn.append(_text(_LEFT - 5, self.y(value) + 4, text, "end"))
         under = HEIGHT - _BOTTOM + 14
-        numbers = [_text(self.x(v), under, f"{v:g}", "middle") for v in _ticks(self.x_end)]
+        whole = (v for v in _ticks(self.x_end) if v.is_integer())  # nobody has half a device
+        numbers = [_text(self.x(v), under, f"{v:g}", "middle") for v in whole]
         return [*drawn, *numbers, _text((_LEFT + WIDTH - _RIGHT) / 2, HEIGHT - 4, below, "middle")]
 
     def level(self, value: float) -> Markup:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from aggregator.overview.words import span_text
+from aggregator.overview.words import rate_text, span_text
 from aggregator.page.parts.common import clock, figure, name, words
 from aggregator.page.terms import term
 from fsir.net.web.markup import Markup, tag
@@ -27,10 +27,20 @@ def headline(place: str, entry: Entry) -> list[Markup]:
     done = term(place, "counted")
     if expected is None:
         return [tag("p", tag("strong", counted), " devices ", done, class_="headline")]
+    listed = progress["expected_from"] == "roster"
+    if listed:  # who is not on it takes nobody's place
+        counted = figure("progress.expected_counted", progress["expected_counted"])
     source = _SOURCES.get(progress["expected_from"], "expected")
     target = figure("progress.expected", expected)
     shown = tag("strong", counted, " of ", target)
-    return [tag("p", shown, f" devices {source} ", done, class_="headline")]
+    others = _unlisted(entry) if listed else []
+    return [tag("p", shown, f" devices {source} ", done, *others, class_="headline")]
+
+
+def _unlisted(entry: Entry) -> list[object]:
+    """Those who are counted although nobody has expected them."""
+    count = entry["devices"]["unlisted"]
+    return [", and ", figure("devices.unlisted", count), " not on it"] if count else []
 
 
 def progress(place: str, entry: Entry) -> list[Markup]:
@@ -41,7 +51,7 @@ def progress(place: str, entry: Entry) -> list[Markup]:
 def _bar(entry: Entry) -> Iterator[Markup]:
     progress = entry["progress"]
     if progress["expected"]:
-        there = progress["expected"] - progress["missing"]
+        there = progress["expected_counted"]
         label = f"{there} of {progress['expected']} devices have reported"
         yield tag("progress", value=there, max=progress["expected"], aria_label=label)
 
@@ -53,7 +63,7 @@ def _facts(place: str, entry: Entry) -> Iterator[Markup]:
         tag("span", words(progress["waits_for"]["text"]), class_="strong"),
     )
     if progress["per_hour"] is not None:
-        over = f"{_rate(progress['per_hour'])} an hour ({progress['per_hour_over']})"
+        over = f"{rate_text(progress['per_hour'])} an hour ({progress['per_hour_over']})"
         yield from _fact(term(place, "rate", "Rate"), over)
     if progress["to_go_seconds"]:
         yield from _fact("Time to go", f"about {span_text(progress['to_go_seconds'])}")
@@ -71,14 +81,6 @@ def _facts(place: str, entry: Entry) -> Iterator[Markup]:
         yield from _fact(title, *told)
     if entry["active"] is not None:
         yield from _fact(term(place, "active set", "Active set"), _active(place, entry["active"]))
-
-
-def _rate(per_hour: float) -> str:
-    """
-    >>> _rate(6713.2), _rate(2.04)
-    ('6,713', '2.04')
-    """
-    return f"{per_hour:,.0f}" if per_hour >= 100.0 else f"{per_hour:.3g}"
 
 
 def _active(place: str, features: list[str]) -> Markup:

@@ -8,6 +8,7 @@ const notice = document.getElementById("notice");
 let stream = null;
 let watchdog = 0;
 let again = 0;
+let whole = false; // whether the next message has all parts
 
 function say(words) {
   if (notice.textContent !== words) {
@@ -20,8 +21,7 @@ function lost() {
   say("No word from the aggregator: what you see is old. Trying again …");
 }
 
-function hear() {
-  say("");
+function guard() {
   clearTimeout(watchdog);
   watchdog = setTimeout(() => {
     lost();
@@ -29,14 +29,22 @@ function hear() {
   }, SILENCE_MILLISECONDS);
 }
 
+function lacks(ids) {
+  const tasks = ids.filter((id) => id.endsWith("-headline")).length;
+  // None at all: the store could not be read, and what is shown stays.
+  return whole && tasks > 0 && tasks < document.querySelectorAll("article").length;
+}
+
 function take(event) {
-  hear();
+  say("");
+  guard();
   const news = JSON.parse(event.data);
   if (news === null) {
     return; // a sign of life
   }
   const ids = Object.keys(news.parts);
-  const other = news.shape !== document.body.dataset.shape;
+  const other = news.shape !== document.body.dataset.shape || lacks(ids);
+  whole = false;
   if (other || ids.some((id) => !document.getElementById(id))) {
     stream.close();
     location.reload(); // another aggregator runs here, or one with other tasks
@@ -72,7 +80,11 @@ function show(old, html) {
 function connect() {
   clearTimeout(again);
   stream?.close();
+  guard();
   stream = new EventSource("/events");
+  stream.onopen = () => {
+    whole = true;
+  };
   stream.onmessage = take;
   stream.onerror = () => {
     lost();

@@ -49,7 +49,7 @@ def test_names_come_from_standard_input_or_an_authority_too(
     store: str,
     tmp_path: Path,
 ) -> None:
-    monkeypatch.setattr("sys.stdin", io.StringIO("d7\n"))
+    monkeypatch.setattr("sys.stdin", io.StringIO("\ufeffd7\n"))
     run(capsys, "roster", "import", "-", "--store", store, *TEST)
     book = "V\t491231235959Z\t\t01\tunknown\t/CN=d8\nR\t491231235959Z\t1\t02\tunknown\t/CN=d9\n"
     (tmp_path / "pki").mkdir()
@@ -66,6 +66,9 @@ def test_a_mistake_changes_nothing_and_names_file_and_line(
     file.write_text("d1\nd 2\n")
     told = fails(capsys, "roster", "import", str(file), "--store", store, *TEST)
     assert f"{file}: line 2: 'd 2': not the name of a device" in told
+    file.write_text("# nobody yet\n\n")
+    told = fails(capsys, "roster", "import", str(file), "--store", store, *TEST)
+    assert f"{file}: there is no name of a device in it" in told
     (tmp_path / "binary").write_bytes(b"\xff\xfe")
     for path in (tmp_path / "binary", tmp_path / "none"):
         told = fails(capsys, "roster", "import", str(path), "--store", store, *TEST)

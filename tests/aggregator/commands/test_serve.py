@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 import tomli_w
 
+from aggregator.mqtt.client_id import FIRST_NAME, client_id
+from aggregator.store.sqlite import open_store
 from tests.aggregator.commands.lines import TASK, fails
 from tests.aggregator.federations import make_task
 
@@ -37,3 +40,16 @@ def test_who_may_look_is_settled_before_anything_runs(
     assert "--http-token-file" in fails(capsys, *serve, "--http", "0.0.0.0:0")
     Path(token).write_text("short")
     assert "a good one is made" in fails(capsys, *here, "--http-token-file", token)
+
+
+def test_a_new_store_gets_its_own_name_though_another_is_used_at_first(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    file = tmp_path / "t.toml"
+    file.write_text(tomli_w.dumps(TASK.table()))
+    place = f"sqlite:{tmp_path / 'new.db'}"
+    serve = ["serve", "--store", place, "--broker", "mqtt://localhost", "--task", str(file)]
+    fails(capsys, *serve, "--worker", "first", "--http", "0.0.0.0:0")
+    with closing(open_store(place)) as store:
+        store.add_task(TASK.digest, TASK.name, 1, b"body", 1.0)  # it was served under the other
+        assert client_id(store).startswith(f"{FIRST_NAME}-")

@@ -95,7 +95,7 @@ def test_watching_for_programs_prints_one_object_per_line(
     assert len(three_looks) == 3
 
 
-@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf"])
+@pytest.mark.parametrize("seconds", ["0", "-1", "nan", "inf", "1e12"])
 def test_a_pause_that_is_none_is_refused(
     capsys: pytest.CaptureFixture[str], store: str, seconds: str
 ) -> None:

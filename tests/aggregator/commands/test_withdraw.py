@@ -36,6 +36,8 @@ def test_a_name_that_nobody_has_heard_of_is_most_likely_a_slip(
     assert run_json(capsys, "status", "--store", store)["tasks"][0]["withdrawn"] == before
     text = run(capsys, "withdraw", "d11", "--future", "--store", store)
     assert "task test: 'd11' had no report here; a future one will be refused" in text
+    told = fails(capsys, "withdraw", "a b/c", "--future", "--store", store)
+    assert "'a b/c': no device can have this name" in told
     # Who is expected is known, before it has reported.
     (tmp_path / "names").write_text("garden\n")
     roster = ["roster", "import", str(tmp_path / "names"), "--store", store, "--task", "test"]

@@ -76,6 +76,23 @@ def test_a_page_that_cannot_be_made_now_says_why_and_the_others_go_on() -> None:
         server.close()
 
 
+def test_its_address_has_the_port_that_was_found() -> None:
+    server = HttpServer("localhost:0", {})
+    try:
+        assert server.port > 0
+        assert server.url == f"http://localhost:{server.port}/"
+        with pytest.raises(FsirError, match="choose another port"):
+            HttpServer(f"127.0.0.1:{server.port}", {})
+    finally:
+        server.close()
+
+
+@pytest.mark.parametrize("host", ["nobody.invalid", "192.0.2.1"])  # RFC 2606 and 5737
+def test_a_host_that_is_not_this_machine_is_named(host: str) -> None:
+    with pytest.raises(FsirError, match="give an address of this machine"):
+        HttpServer(f"{host}:0", {})
+
+
 @pytest.mark.parametrize("address", ["", "9100", "localhost", "host:port", "host:99999"])
 def test_an_address_that_is_none_is_named(address: str) -> None:
     with pytest.raises(FsirError, match="HOST:PORT"):

@@ -46,6 +46,13 @@ def test_target_rate_and_time_to_go(tmp_path: Path) -> None:
     assert "turned by" in shown(made)
 
 
+def test_a_high_rate_is_written_out(tmp_path: Path) -> None:
+    made = started(tmp_path / "s.db", TASK, debounce=0.0)
+    for i in range(5):
+        deliver(made, TASK, range(i, i + 1), float(i))
+    assert "final reports: 3,600 an hour" in shown(made, 4.0)
+
+
 def test_when_all_have_come_nothing_is_waited_for(tmp_path: Path) -> None:
     made = started(tmp_path / "s.db", TASK, debounce=0.0)
     made.store.enrol("test", ["d0", "d1"], 0.0)

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from aggregator.core import Aggregator
@@ -16,6 +17,7 @@ from aggregator.monitoring.http import Request
 from aggregator.page import document
 from aggregator.page.routes import LivePage
 from aggregator.page.terms import TERMS
+from fsir.estimate.directions import noise_level
 from fsir.net.broker import Broker
 from fsir.task.task import Task
 from tests.aggregator.batches import deliver, started
@@ -137,6 +139,34 @@ def test_several_tasks_stand_on_one_page(tmp_path: Path) -> None:
     links = [link["href"] for link in page.all("a")]
     assert links[: len(TASKS)] == [f"#task{k}" for k in range(len(TASKS))]
     made.store.close()
+
+
+def test_the_way_to_a_task_has_its_name_also_after_another_has_come(tmp_path: Path) -> None:
+    made = started(tmp_path / "s.db", *TASKS)
+    parts = document.parts(Daemon(made, BROKER).overview())
+    for k, task in enumerate(TASKS):
+        assert f'<a href="#task{k}"><bdi>{task.name}</bdi></a>' in parts["contents"]
+    made.store.close()
+    alone = started(tmp_path / "t.db", TASKS[0])
+    assert "contents" not in document.parts(Daemon(alone, BROKER).overview())
+    alone.store.close()
+
+
+def test_classes_are_said_to_come_or_not_to_be(tmp_path: Path) -> None:
+    (first, *_, last) = states(tmp_path / "s.db", CUTS)
+    assert "Nothing was learned yet." in document.parts(first)["task0-classes"]
+    assert "This task has no classes to draw." in document.parts(last)["task0-classes"]
+    (first, *_, last) = states(tmp_path / "t.db", TASKS[0])
+    assert "Nothing was learned yet." in document.parts(first)["task0-classes"]
+    assert "Direction 1 goes to the right, direction 2 up." in document.parts(last)["task0-classes"]
+
+
+def test_the_noise_is_explained_as_the_quantile_that_it_is() -> None:
+    rng = np.random.default_rng(1)
+    N = 100
+    drawn = np.linalg.svd(rng.normal(size=(2000, 12, 3)) / N**0.5, compute_uv=False)[:, 0]
+    assert np.mean(drawn < noise_level(12, 3, N)) == pytest.approx(19 / 20, abs=0.02)
+    assert "19 cases of 20" in TERMS["noise"]
 
 
 def test_trouble_at_the_first_look_is_a_page_too(tmp_path: Path) -> None:

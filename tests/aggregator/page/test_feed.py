@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -120,17 +121,22 @@ def test_trouble_is_told_and_what_was_known_stays(
     stream.close()
 
 
-def test_a_look_that_takes_long_is_made_seldom(
+def slow(watched: Watched, cost: Callable[[], None]) -> None:
+    """Let each look cost something."""
+    render = watched.render
+
+    def costly(found: Any) -> dict[str, str]:
+        cost()
+        return render(found)
+
+    watched.feed = Feed(watched.look, costly, lambda text: {})
+
+
+def test_a_look_that_computes_long_is_made_seldom(
     watched: Watched, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(feed, "PAUSE_FACTOR", 4.0)
-    render = watched.render
-
-    def slow(found: Any) -> dict[str, str]:
-        time.sleep(0.05)
-        return render(found)
-
-    watched.feed = Feed(watched.look, slow, lambda text: {})
+    slow(watched, lambda: compute(0.05))
     stream = watched.feed.events()
     next(stream)
     parts(stream)
@@ -138,6 +144,29 @@ def test_a_look_that_takes_long_is_made_seldom(
     parts(stream)
     stream.close()
     assert watched.times[1] - watched.times[0] >= 4 * 0.05
+
+
+def compute(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+@pytest.mark.parametrize("cost", [time.sleep, compute])
+def test_a_look_that_took_long_once_does_not_stop_the_page(
+    watched: Watched, monkeypatch: pytest.MonkeyPatch, cost: Any
+) -> None:
+    """Neither on a busy machine, where it waits, nor if it has much to do."""
+    monkeypatch.setattr(feed, "PAUSE_FACTOR", 1e4)
+    monkeypatch.setattr(feed, "LONGEST_PAUSE_SECONDS", 0.5)
+    slow(watched, lambda: cost(0.2))
+    stream = watched.feed.events()
+    next(stream)
+    parts(stream)
+    watched.number = 1
+    heard = (news(stream) for _ in range(100))  # every 0.3 s at least a sign of life
+    assert next(found for found in heard if found) == {"shape": "", "parts": {"number": "1"}}
+    stream.close()
 
 
 def test_closing_ends_all_streams(watched: Watched) -> None:

@@ -31,9 +31,11 @@ def watched_task(**more: Any) -> Task:
 class Served:
     """A running aggregator: where its page is, and what `status --json` says."""
 
-    def __init__(self, folder: Path, url: str, *tasks: Task, more: tuple[str, ...] = ()) -> None:
+    def __init__(
+        self, folder: Path, url: str, *tasks: Task, more: tuple[str, ...] = (), port: int = 0
+    ) -> None:
         self.store = f"sqlite:{folder / 's.db'}"
-        self.port = free_port()
+        self.port = port or free_port()
         self.page = f"http://127.0.0.1:{self.port}/"
         self._command = [sys.executable, "-m", "aggregator", "serve", "--broker", url]
         for k, task in enumerate(tasks):
@@ -62,9 +64,9 @@ class Served:
 
 
 @contextmanager
-def served(folder: Path, url: str, *tasks: Task, more: tuple[str, ...] = ()) -> Iterator[Served]:
+def served(folder: Path, url: str, *tasks: Task, **options: Any) -> Iterator[Served]:
     """For the length of a `with` block."""
-    made = Served(folder, url, *tasks, more=more)
+    made = Served(folder, url, *tasks, **options)
     made.start()
     try:
         yield made

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from sim_devices.network.broker import LocalBroker
-from tests.aggregator.federations import report
+from tests.aggregator.federations import make_task, report
 from tests.system.aggregator.daemons import Devices, wait_for
 from tests.system.aggregator.page.served import (
     agree,
@@ -107,6 +107,19 @@ def test_a_page_that_was_left_alone_says_so_and_recovers(
         devices.close()
         # What a browser itself complains about when nobody is there, and nothing of ours.
         assert all("net::ERR" in error for error in one.errors), one.errors
+
+
+def test_a_page_of_an_aggregator_that_comes_back_with_fewer_tasks_forgets_the_others(
+    mosquitto_url: str, tmp_path: Path, tab: Any
+) -> None:
+    with served(tmp_path, mosquitto_url, TASK, make_task(name="other")) as made:
+        one = tab(made.page)
+        one.page.locator("#task1").wait_for(timeout=PATIENCE_MILLISECONDS)
+    with served(tmp_path, mosquitto_url, TASK, port=made.port):
+        gone = one.page.locator("#task1")
+        gone.wait_for(state="detached", timeout=PATIENCE_MILLISECONDS)
+        wait_for_text(one, ": connected since")
+        assert one.page.locator("nav").count() == 0
 
 
 def test_who_does_not_look_needs_no_stream(mosquitto_url: str, tmp_path: Path, tab: Any) -> None:
