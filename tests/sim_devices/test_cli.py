@@ -42,3 +42,22 @@ def test_ctrl_c_ends_quietly(monkeypatch, capsys):
     monkeypatch.setattr(ablation, "run", interrupted)
     assert main(["ablation"]) == 130
     assert capsys.readouterr().err == "fsir-sim: stopped\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["audit", "--n", "0"],
+        ["audit", "--runs", "0"],
+        ["audit", "--seed", "-1"],
+        ["attack", "--seed", "-1"],
+        ["poison", "--seed", "-1"],
+        ["table", "--model", "I", "--seed", "-1"],
+    ],
+)
+def test_numbers_that_cannot_be_meant(capsys, arguments):
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    *_, option, value = arguments
+    assert f"argument {option}: '{value}' is not a whole number" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from typing import Any
 from fsir.net.files import writing
 from sim_devices.audit.attack import picture, roc, targets
 from sim_devices.audit.pairs import AuditError
-from sim_devices.commands.options import picture_folder
+from sim_devices.commands.options import picture_folder, whole
 
 PAGE = {"description": "the tracing attack: was this record in the data?"}
 _INDEPENDENT = "independent"
@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--repetitions", type=int, default=200, metavar="N", help="(default %(default)s)"
     )
     parser.add_argument(
-        "--seed", type=int, default=1, help="of splits and noise (default %(default)s)"
+        "--seed", type=whole, default=1, help="of splits and noise (default %(default)s)"
     )
     parser.add_argument(
         "--out", type=Path, default=Path("out/attack.png"), help="the picture (default %(default)s)"

@@ -19,6 +19,7 @@ from sim_devices.audit.finding import Finding
 from sim_devices.audit.mechanisms import MECHANISMS
 from sim_devices.audit.pairs import PAIRS, AuditError, pair
 from sim_devices.audit.shipped.canary import length
+from sim_devices.commands.options import positive, whole
 
 PAGE = {
     "description": """\
@@ -50,17 +51,17 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--epsilon", type=float, default=1.0, help="claimed (default %(default)s)")
     parser.add_argument("--delta", type=float, help="claimed (default: n^-1.1, as in the paper)")
     parser.add_argument(
-        "--n", type=int, default=1000, help="records of a pair (default %(default)s)"
+        "--n", type=positive, default=1000, help="records of a pair (default %(default)s)"
     )
     parser.add_argument(
-        "--p", type=int, default=10, help="features of a pair (default %(default)s)"
+        "--p", type=positive, default=10, help="features of a pair (default %(default)s)"
     )
     parser.add_argument(
         "--truncate", type=float, default=3.0, metavar="R", help="(default %(default)s)"
     )
     parser.add_argument(
         "--dimension",
-        type=int,
+        type=positive,
         metavar="D",
         help="public dimension for vgm (default: the pair's own)",
     )
@@ -78,14 +79,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--quick", action="store_true", help="only the shipped agent, on all its cases: seconds"
     )
     parser.add_argument(
-        "--samples", type=int, help="Monte Carlo draws (default 200000, in a search 400000)"
+        "--samples", type=positive, help="Monte Carlo draws (default 200000, in a search 400000)"
     )
     parser.add_argument(
-        "--runs", type=int, default=1500, help="agent: runs on each side (default %(default)s)"
+        "--runs", type=positive, default=1500, help="agent: runs on each side (default %(default)s)"
     )
     parser.add_argument(
         "--seed",
-        type=int,
+        type=whole,
         help="to repeat the data and draws of an audit (default: new ones); agents have no seed",
     )
     parser.add_argument("--json", action="store_true", help="for programs")

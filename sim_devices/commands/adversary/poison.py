@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 
 from fsir.errors import FsirError
+from sim_devices.commands.options import whole
 from sim_devices.datasets.models import MODELS
 from sim_devices.poison.measure import Measured, Measurement, liars_of
 from sim_devices.poison.population import Setting
@@ -50,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--tries", type=int, default=20, help="federations it is tried on (default %(default)s)"
     )
-    parser.add_argument("--seed", type=int, default=1, help="of everything (default %(default)s)")
+    parser.add_argument("--seed", type=whole, default=1, help="of everything (default %(default)s)")
     parser.add_argument("--json", action="store_true", help="one JSON object")
 
 

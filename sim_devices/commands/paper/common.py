@@ -6,10 +6,14 @@ import argparse
 import json
 from typing import Any
 
+from sim_devices.commands.options import whole
+
 
 def add_common(parser: argparse.ArgumentParser) -> None:
     """Seed and form of the result."""
-    parser.add_argument("--seed", type=int, default=1, help="names all random streams (default 1)")
+    parser.add_argument(
+        "--seed", type=whole, default=1, help="names all random streams (default 1)"
+    )
     parser.add_argument("--json", action="store_true", help="print one JSON object")
 
 
