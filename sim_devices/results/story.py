@@ -139,7 +139,7 @@ def _in_words(task: Task) -> str:
     rounded = math.ceil(100 * factor) / 100
     return (
         f"whoever sees a report can raise the odds of a guess about {_unit(task)} "
-        f"by a factor of at most {rounded:.2f}"
+        f"by a factor of at most {rounded:.2f}, except with probability {task.privacy.delta:.2g}"
     )
 
 

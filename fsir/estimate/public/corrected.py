@@ -23,6 +23,7 @@ from fsir.task.task import Task
 from fsir.wire.messages import Classifier, Subspace
 
 _LEAST_GAIN = 0.01  # of accuracy
+_SURE_SD = 0.05  # of how often the public rule is right: with more, the accuracy is a rough one
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -71,6 +72,7 @@ def corrected(
             centres=known.centres @ found.whitening,
         )
         notes += doubts(classifier, accuracy)
+        notes += _open(known)
     if found.seen < widest:
         notes.append(f"{found.seen} of {widest} directions stand out of the noise")
     return Subspace(
@@ -150,6 +152,17 @@ def _worth_it(known: Posterior, basis: Matrix) -> bool:
     people = replace(_strangers(known), shapes=(known.within,))
     found = predicted(Rule(weights @ basis.T, bias), people)
     return found.accuracy >= known.public_right + _LEAST_GAIN * (1.0 - known.believed)
+
+
+def _open(known: Posterior) -> list[str]:
+    """What is to be said where few reports leave open how often strangers are named rightly."""
+    sd = known.public_right_sd
+    if sd is None or sd <= _SURE_SD:
+        return []
+    return [
+        "the expected accuracy is a rough one: it follows from how often the public rule is right, "
+        f"which reports tell to within about {100 * sd:.0f} points only"
+    ]
 
 
 def _discriminant(known: Posterior, basis: Matrix) -> tuple[Matrix, Matrix]:

@@ -9,6 +9,7 @@ was tried instead stands in docs/estimate.md.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,6 +44,7 @@ class Posterior:
     shares: Matrix  # of the slices
     doubtful: tuple[int, ...]  # slices whose count is within its noise
     public_right: float | None  # share of records whose nearest public centre is that of their own
+    public_right_sd: float | None = None  # of that share, where reports tell it through their noise
 
 
 def posterior(public: Public, totals: Totals, clip: float) -> Posterior:
@@ -65,6 +67,7 @@ def posterior(public: Public, totals: Totals, clip: float) -> Posterior:
             public_right=public.accuracy,
         )
     m = means(totals, _accepted(totals))
+    right, right_sd = _public_right(public, m)
     shares = _shares(m, _expected_shares(public))
     shifts = _shifts(m, shares, public, 1.0)
     # What the clip took is given back as far as noise lets shifts be believed: with much noise it
@@ -87,7 +90,8 @@ def posterior(public: Public, totals: Totals, clip: float) -> Posterior:
         within_variance=min(1.0 / public.records, 2.0 * (spread_noise + 1.0 / m.N)),
         shares=shares / shares.sum(),
         doubtful=tuple(np.flatnonzero(hidden(m.counts, m.levels, m.N)).tolist()),
-        public_right=_public_right(public, m),
+        public_right=right,
+        public_right_sd=right_sd,
     )
 
 
@@ -131,19 +135,20 @@ def _shifts(m: Means, shares: Matrix, public: Public, kept: float) -> list[Shift
     return [shrunk(d, v, variances_tried(n)) for d, v, n in rows]
 
 
-def _public_right(public: Public, m: Means) -> float | None:
+def _public_right(public: Public, m: Means) -> tuple[float | None, float | None]:
     """How often the nearest public centre is right: as rehearsed, corrected by what is reported.
 
-    The last row of the sums holds `check` for each record about which it is right, and minus
-    `check` for every other.
+    And the standard deviation of that, unless nobody reports it. The last row of the sums holds
+    `check` for each record about which it is right, and minus `check` for every other.
     """
     if public.check is None:
-        return public.accuracy
+        return public.accuracy, None
     reported = 0.5 + 0.5 * float(m.sums[-1].sum()) / public.check
     noise = 0.25 * m.levels.sums * m.sums.shape[1] / public.check**2
     rehearsed = 0.5 if public.accuracy is None else public.accuracy
     weight = _REHEARSED_SD**2 / (_REHEARSED_SD**2 + noise)
-    return float(np.clip(rehearsed + weight * (reported - rehearsed), 0.0, 1.0))
+    right = float(np.clip(rehearsed + weight * (reported - rehearsed), 0.0, 1.0))
+    return right, math.sqrt(weight * noise)
 
 
 # --- shares ---------------------------------------------------------------------------------------

@@ -154,3 +154,14 @@ def test_the_public_rule_stays_where_reports_are_all_noise():
     task = World(strange=0.8).task(devices=20, epsilon=4.0)
     helpful = estimate(task, World(strange=0.8).totals(task, 20))
     assert not any("whose own rule is kept" in note for note in helpful.notes)
+
+
+def test_it_says_where_few_reports_leave_the_accuracy_open():
+    world = World()
+    task = world.task()
+    rough = [
+        any("to within about" in note for note in estimate(task, world.totals(task, devices)).notes)
+        for devices in (2, 500)
+    ]
+    assert rough == [True, False]
+    assert not estimate(task, Totals(first_stage(task))).notes

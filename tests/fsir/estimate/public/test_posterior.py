@@ -103,3 +103,22 @@ def test_trimmed_sums_serve_as_well():
     found = known(task, totals)
     before = np.linalg.norm(task.public.centre_rows() - truth)
     assert np.linalg.norm(found.centres - truth) < 0.8 * before
+
+
+def test_how_sure_the_share_is_comes_true():
+    """The share that the public rule names rightly scatters with the noise as it is said to."""
+    world = World()
+    task = world.task(devices=5, records=300)
+    quiet = without_noise(task)
+    errors = []
+    for seed in range(60):
+        world.rng = np.random.default_rng(seed)
+        noisy = known(task, world.totals(task, 5, seed=seed))
+        world.rng = np.random.default_rng(seed)
+        exact = known(quiet, world.totals(quiet, 5))
+        errors.append((noisy.public_right - exact.public_right) / noisy.public_right_sd)
+        assert exact.public_right_sd < 0.001
+    # Shrinking towards what was rehearsed is part of it; so is the cut at 1.
+    assert 0.6 < np.sqrt(np.mean(np.square(errors))) < 1.5
+    more = known(task, world.totals(task, 20))
+    assert noisy.public_right_sd / more.public_right_sd == pytest.approx(2.0, rel=0.15)
