@@ -42,17 +42,22 @@ class Asking:
 
     def topics(self) -> list[str]:
         """What the devices wait for."""
-        return [about for agent in self._agents if (about := awaited(agent)) is not None]
+        return [about for agent in self._agents for about in awaited(agent)]
 
 
-def awaited(agent: Agent) -> str | None:
-    """The topic of the message that a device cannot go on without, if there is one."""
+def awaited(agent: Agent) -> list[str]:
+    """The topics of messages that a device cannot go on without.
+
+    A broker may forget who has subscribed, too: one of them does if another client comes by under
+    the same name. Then a receipt, or the answer to an ask, would never be heard.
+    """
     if agent.reason:
-        return None
+        return []
     kinds = {
         Phase.WAITING: "task",
         Phase.SCREENED: "active",
         Phase.SERVING: None if agent.serving else "subspace",
     }
     kind = kinds.get(agent.phase)
-    return None if kind is None else topic(agent.name, kind)
+    needed = [] if kind is None else [topic(agent.name, kind)]
+    return [topic(agent.name, "receipt", agent.state.device), *needed] if agent.pending else needed

@@ -64,6 +64,18 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         if handler is not None and handler.session is not None:
             await handler.handle_connection_closed()
 
+    # It goes by the name of a client as well when it clears up after one that has left, and waits
+    # for the old connection in between: whoever has come back meanwhile would lose its
+    # subscriptions, and stay connected. Hence subscriptions first, without a wait.
+
+    async def _cleanup_session(self, client_id: str) -> None:
+        session, handler = self._sessions.pop(client_id, (None, None))
+        if session is not None:
+            await self._del_all_subscriptions(session)
+            session.clear_queues()
+        if handler is not None:
+            await self._stop_handler(handler)
+
     async def _client_message_loop(
         self, client_session: Session, handler: BrokerProtocolHandler
     ) -> None:

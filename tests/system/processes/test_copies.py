@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import signal
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 
 from aggregator.store.sqlite import SqliteStore
 from edge_agent.loop.ending import DONE, REFUSED, TOO_FEW
-from edge_agent.output.local import LIVE
+from edge_agent.state.database import FILE as STATE_FILE
 from edge_agent.state.state import State
 from tests.system.harness.books import counted
 from tests.system.harness.forkserver import Child, ForkServer
@@ -48,8 +50,14 @@ def ended(processes: Processes, *agents: Child) -> None:
 
 
 def make_copy(processes: Processes) -> None:
-    no_socket = shutil.ignore_patterns(LIVE)  # nobody can copy one; what counts is in files
-    shutil.copytree(processes.directory / DEVICE, processes.directory / COPY, ignore=no_socket)
+    """As a careful backup makes it: a file that is just being written is copied as one."""
+    copy = processes.directory / COPY
+    copy.mkdir(mode=0o700)
+    with (
+        contextlib.closing(sqlite3.connect(processes.directory / DEVICE / STATE_FILE)) as original,
+        contextlib.closing(sqlite3.connect(copy / STATE_FILE)) as made,
+    ):
+        original.backup(made)
 
 
 def reports(processes: Processes) -> set[bytes]:

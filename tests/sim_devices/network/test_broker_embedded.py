@@ -1,0 +1,48 @@
+"""The embedded broker: what a client that comes back keeps, whatever becomes of its old session."""
+
+from __future__ import annotations
+
+import asyncio
+
+from amqtt.contexts import BrokerConfig, ListenerConfig
+from amqtt.session import Session
+
+from sim_devices.network.broker_embedded import AcceptEveryone, EmbeddedBroker
+
+NAME = "fsir-agent-pi"
+TOPIC = "fsir/1/test/receipt/pi"
+
+
+def session() -> Session:
+    made = Session()
+    made.client_id = NAME
+    return made
+
+
+class Leaving:
+    """The connection of a client that has left; while it is closed, the client comes back."""
+
+    def __init__(self, broker: EmbeddedBroker, again: Session) -> None:
+        self._broker = broker
+        self._again = again
+
+    async def stop(self) -> None:
+        self._broker._sessions[NAME] = (self._again, None)
+        await self._broker.add_subscription((TOPIC, 1), self._again)
+
+
+def test_who_comes_back_while_the_old_session_is_cleared_up_stays_subscribed():
+    async def scene() -> list[Session]:
+        plugins = {f"{AcceptEveryone.__module__}.{AcceptEveryone.__qualname__}": {}}
+        listeners = {"default": ListenerConfig(bind="127.0.0.1:0")}
+        broker = EmbeddedBroker(BrokerConfig(listeners=listeners, plugins=plugins))
+        old = session()
+        again = session()
+        broker._sessions[NAME] = (old, Leaving(broker, again))
+        await broker.add_subscription((TOPIC, 1), old)
+        await broker._cleanup_session(NAME)
+        assert broker._sessions[NAME][0] is again
+        return [subscribed for subscribed, _ in broker._subscriptions[TOPIC]] + [again]
+
+    subscribed, again = asyncio.run(scene())
+    assert subscribed is again
