@@ -76,6 +76,16 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         if handler is not None:
             await self._stop_handler(handler)
 
+    # And it ends a connection by cancelling its reader, which Python 3.11 ignores if a packet comes
+    # at that very moment: then both would wait for ever. A reader whose line is closed ends by
+    # itself.
+
+    async def _stop_handler(self, handler: BrokerProtocolHandler) -> None:
+        if handler.writer is not None:
+            with contextlib.suppress(OSError):
+                await handler.writer.close()
+        await super()._stop_handler(handler)
+
     async def _client_message_loop(
         self, client_session: Session, handler: BrokerProtocolHandler
     ) -> None:

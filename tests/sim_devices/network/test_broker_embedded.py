@@ -1,4 +1,4 @@
-"""The embedded broker: what a client that comes back keeps, whatever becomes of its old session."""
+"""The embedded broker: no client stays connected to somebody who does not listen any more."""
 
 from __future__ import annotations
 
@@ -13,6 +13,12 @@ NAME = "fsir-agent-pi"
 TOPIC = "fsir/1/test/receipt/pi"
 
 
+def embedded() -> EmbeddedBroker:
+    plugins = {f"{AcceptEveryone.__module__}.{AcceptEveryone.__qualname__}": {}}
+    listeners = {"default": ListenerConfig(bind="127.0.0.1:0")}
+    return EmbeddedBroker(BrokerConfig(listeners=listeners, plugins=plugins))
+
+
 def session() -> Session:
     made = Session()
     made.client_id = NAME
@@ -21,6 +27,8 @@ def session() -> Session:
 
 class Leaving:
     """The connection of a client that has left; while it is closed, the client comes back."""
+
+    writer = None
 
     def __init__(self, broker: EmbeddedBroker, again: Session) -> None:
         self._broker = broker
@@ -33,9 +41,7 @@ class Leaving:
 
 def test_who_comes_back_while_the_old_session_is_cleared_up_stays_subscribed():
     async def scene() -> list[Session]:
-        plugins = {f"{AcceptEveryone.__module__}.{AcceptEveryone.__qualname__}": {}}
-        listeners = {"default": ListenerConfig(bind="127.0.0.1:0")}
-        broker = EmbeddedBroker(BrokerConfig(listeners=listeners, plugins=plugins))
+        broker = embedded()
         old = session()
         again = session()
         broker._sessions[NAME] = (old, Leaving(broker, again))
@@ -46,3 +52,33 @@ def test_who_comes_back_while_the_old_session_is_cleared_up_stays_subscribed():
 
     subscribed, again = asyncio.run(scene())
     assert subscribed is again
+
+
+class Line:
+    """What a connection writes to."""
+
+    def __init__(self) -> None:
+        self.closed = asyncio.Event()
+
+    async def close(self) -> None:
+        self.closed.set()
+        raise ConnectionResetError("the client has gone meanwhile")
+
+
+class Deaf:
+    """A connection whose reader has missed that it was cancelled, and ends with its line only."""
+
+    def __init__(self) -> None:
+        self.writer = Line()
+
+    async def stop(self) -> None:
+        await self.writer.closed.wait()
+
+
+def test_a_connection_ends_although_its_reader_was_not_stopped():
+    async def scene() -> bool:
+        deaf = Deaf()
+        await asyncio.wait_for(embedded()._stop_handler(deaf), timeout=10.0)
+        return deaf.writer.closed.is_set()
+
+    assert asyncio.run(scene())
