@@ -6,6 +6,7 @@ import contextlib
 import json
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,22 @@ def end(process: subprocess.Popen[Any]) -> None:
     for stream in (process.stdin, process.stdout, process.stderr):
         if stream is not None:
             stream.close()
+
+
+@contextlib.contextmanager
+def running(arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
+    """A program that can be written to and whose log can be read, until the end of the block."""
+    process = subprocess.Popen(
+        arguments,
+        text=True,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+    )
+    try:
+        yield process
+    finally:
+        end(process)
 
 
 def ledger(directory: Path) -> list[LedgerRow]:

@@ -25,6 +25,7 @@ from tests.edge_agent.processes import (
     command,
     end,
     learned_by_class,
+    running,
     wait_for_line,
     willing,
     write_jsonl,
@@ -112,21 +113,6 @@ def wait_until(condition: Callable[[], object], seconds: float = 60.0) -> None:
 
 def output(home: LocalBroker) -> list[str]:
     return ["--output", f"mqtt:{TOPIC}", "--output-broker", home.url]
-
-
-@contextlib.contextmanager
-def running(arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        arguments,
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        yield process
-    finally:
-        end(process)
 
 
 def discovery(home: LocalBroker) -> tuple[str, dict[str, Any]]:

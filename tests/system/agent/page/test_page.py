@@ -5,14 +5,14 @@ from __future__ import annotations
 import subprocess
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from fsir.task.task import Task
-from tests.edge_agent.processes import command, end, learned_by_class, wait_for_line
+from tests.edge_agent.processes import command, end, learned_by_class, running, wait_for_line
 from tests.system.agent.page.watched import KnowingAggregator, page, records, watched_task
 
 pytestmark = [pytest.mark.broker, pytest.mark.long]
@@ -64,21 +64,6 @@ def watch(mosquitto_url, tmp_path) -> Iterator[Callable[..., Watched]]:
             return Watched(tmp_path, of, process, url)
 
         yield start
-
-
-@contextmanager
-def running(arguments: list[str]) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        arguments,
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-    )
-    try:
-        yield process
-    finally:
-        end(process)
 
 
 def test_a_press_by_mouse_and_by_keyboard_reaches_the_learner(watch, tab):
