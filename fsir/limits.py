@@ -7,6 +7,7 @@ import re
 MAX_FEATURES = 20_000
 MAX_SLICES = 256
 MAX_RECORDS = 2**25 - 1  # in a report: so many squares of 2^14 steps still add up below 2^53
+MAX_ROUNDS = 1000  # of reports of one device in one task
 MAX_VALUES = 2**21  # in one report: at 16 bits each they fill the largest message
 TASK_BYTES = 4 * 2**20  # of the task on the wire: what every device must be able to read
 KEPT_RECORDS_BYTES = 64 * 2**20  # what a device may hold of its own records between two stages

@@ -33,7 +33,7 @@ class Cost:
 
 def numbers_in(stage: Stage) -> int:
     """How many noisy numbers a report of this stage is made from."""
-    return sum(stage.sizes)
+    return stage.numbers
 
 
 def total_epsilon(costs: Iterable[Cost], delta: float) -> float:

@@ -59,6 +59,9 @@ class Totals:
         self.scale = 1.0
         self.inflation = 1.0
         self.blocks = tuple(np.zeros(block.size, np.int64) for block in stage.blocks)
+        # The variance of the noise of a value, over that of one report; None: there is one report
+        # of each device, and nothing else.
+        self.noise: float | None = None
 
     def add(self, release: Release, times: int = 1) -> None:
         """Add a release, or with `times = -1` take it out."""
@@ -72,6 +75,11 @@ class Totals:
         self.devices += times
 
     @property
+    def noises(self) -> float:
+        """How many times the noise of a single report the totals bear."""
+        return self.devices if self.noise is None else self.noise
+
+    @property
     def accepted(self) -> int:
         """How many records were learned, of those that the reports are about.
 
@@ -82,7 +90,7 @@ class Totals:
         if not stage.offered or not stage.counts.size:
             return self.n
         counted = float(self.counts().sum())
-        sd = (self.inflation * self.devices * stage.slices * stage.counts.variance) ** 0.5
+        sd = (self.inflation * self.noises * stage.slices * stage.counts.variance) ** 0.5
         if self.n - counted <= _CONTRADICTION_SIGMAS * sd:
             return self.n
         return max(1, round(counted))

@@ -7,6 +7,7 @@ import math
 from fsir.errors import TaskError
 from fsir.privacy import accounting
 from fsir.privacy.noise import FAR_MASS, RELATIVE_ERROR, RESOLUTION, sampling_error
+from fsir.privacy.rounds.factorisation import factorisation_of
 from fsir.task.task import Task
 
 
@@ -17,11 +18,23 @@ def sampling_charge(values: int, epsilon: float) -> tuple[float, float]:
 
 
 def published_values(task: Task) -> int:
-    """The most values that a device publishes in all stages together."""
+    """The most values that a device publishes about one unit, in all stages together.
+
+    Those of rounds count as docs/privacy.md, lemma 14, has it.
+    """
     H = task.slicing.count
     last = task.numbers if task.screening is None else task.screening.limit
     first = 0 if task.screening is None else task.p * H + H
-    return first + last * H + H + last * (last + 1) // 2
+    final = last * H + H + last * (last + 1) // 2
+    return first + final * _rounds_touched(task)
+
+
+def _rounds_touched(task: Task) -> int:
+    """Rounds whose values matter to one unit, in terms of single reports."""
+    if task.correlates_noise:
+        return task.rounds * factorisation_of(task).weight
+    across = math.ceil((task.privacy.unit_records - 1) / (task.report.records or 1))
+    return min(task.rounds, 1 + across)
 
 
 def total_mu(task: Task) -> float:

@@ -15,6 +15,7 @@ from fsir.errors import TaskError
 from fsir.privacy import accounting
 from fsir.privacy.codes import CODE_UNIT, Code, response_code
 from fsir.privacy.noise import RESOLUTION
+from fsir.privacy.rounds.factorisation import INDEPENDENT, Factorisation, factorisation_of
 from fsir.privacy.scales import Scales, scales_of, shape_of, share_of
 from fsir.task.grid import grid_step
 from fsir.task.task import Task
@@ -31,7 +32,7 @@ class Block:
     name: str
     size: int
     unit: float  # what one accumulated integer is worth
-    sd: float  # of the noise, in the same units as the data
+    sd: float  # of the noise (of the first round), in the same units as the data
     step: int  # accumulated integers per published integer, a power of two
 
     @property
@@ -67,6 +68,7 @@ class Stage:
     counts: Block
     diagonal: Block
     off_diagonal: Block
+    factorisation: Factorisation = INDEPENDENT  # of the noise of rounds
 
     @property
     def p(self) -> int:
@@ -93,6 +95,15 @@ class Stage:
         """Where each block stands in the integer vector."""
         ends = accumulate(self.sizes)
         return tuple(slice(end - size, end) for size, end in zip(self.sizes, ends, strict=True))
+
+    @property
+    def numbers(self) -> int:
+        """Values whose sampling errors a record bears, in terms of those of a single report.
+
+        Where noise is correlated, these are the values of all rounds.
+        """
+        rounds = len(self.factorisation.coefficients)
+        return sum(self.sizes) * rounds * self.factorisation.weight
 
     @property
     def has_second(self) -> bool:
@@ -196,7 +207,8 @@ def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
     first_of_two = name == SCREENING
     shape = shape_of(task, len(features), first_of_two=first_of_two)
     share = share_of(task, first_of_two=first_of_two)
-    scales = scales_of(task, shape, share)
+    factorisation = INDEPENDENT if first_of_two else factorisation_of(task)
+    scales = scales_of(task, shape, share).times(factorisation.norm)
     truncate = task.clip.truncate if task.public is None else shape.norm
     grid = grid_step(truncate, _COORDINATE_BITS)
     H = task.slicing.count
@@ -219,6 +231,7 @@ def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
         code=code,
         **_first_moments(shape.p, H, code, grid, scales),
         **_second_moments(shape.p if shape.has_second else 0, grid, scales),
+        factorisation=factorisation,
     )
 
 

@@ -34,6 +34,16 @@ class Scales:
     diagonal: float
     off_diagonal: float
 
+    def times(self, factor: float) -> Scales:
+        """So many times the noise, for rounds that cost the same together."""
+        return Scales(
+            mu=self.mu,
+            sums=factor * self.sums,
+            counts=factor * self.counts,
+            diagonal=factor * self.diagonal,
+            off_diagonal=factor * self.off_diagonal,
+        )
+
 
 @dataclass(frozen=True)
 class Shape:

@@ -13,12 +13,14 @@ from typing import Any
 
 from fsir.errors import TaskError
 from fsir.fields import Table
-from fsir.limits import MAX_DELTA, MAX_EPSILON, MAX_FEATURES, MAX_RECORDS, MAX_SLICES
+from fsir.limits import MAX_DELTA, MAX_EPSILON, MAX_FEATURES, MAX_RECORDS, MAX_ROUNDS, MAX_SLICES
 from fsir.task.public_checks import check_around, read_public
 from fsir.task.public_map import Public
+from fsir.task.rounds import check_rounds, read_estimate
 from fsir.task.task import (
     MECHANISMS,
     NEWEST_VERSION,
+    NOISES,
     OLDEST_VERSION,
     TRIMMED,
     Clip,
@@ -32,6 +34,7 @@ from fsir.task.task import (
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 _LONGEST_DELAY_SECONDS = 7 * 86400
+_LONGEST_PERIOD_SECONDS = 366 * 86400
 
 
 def read_task(table: Mapping[str, Any]) -> Task:
@@ -59,6 +62,7 @@ def read_task(table: Mapping[str, Any]) -> Task:
         report=report,
         screening=screening,
         public=public,
+        estimate=read_estimate(top.section("estimate")) if top.has("estimate") else None,
         dimension=_dimension(top, features, response, public),
         aggregation=_aggregation(top, report, screening),
         epoch=top.whole("epoch", 1, low=1),
@@ -67,6 +71,7 @@ def read_task(table: Mapping[str, Any]) -> Task:
     top.done()
     check_around(task)
     _check_split(task)
+    check_rounds(task)
     return task
 
 
@@ -142,6 +147,7 @@ def _privacy(part: Table) -> Privacy:
         mechanism=part.choice("mechanism", "gaussian", MECHANISMS),
         unit_records=part.whole("unit_records", 1, low=1, high=100_000),
         split=part.optional_number("split", least=0.05, to=2),
+        noise=part.choice("noise", None, NOISES) if part.has("noise") else None,
     )
     part.done()
     return privacy
@@ -165,10 +171,18 @@ def _reporting(part: Table) -> Reporting:
         deadline=part.optional_instant("deadline"),
         max_delay=part.number("max_delay", 0.0, least=0, to=_LONGEST_DELAY_SECONDS),
         presence=part.flag("presence", False),
+        rounds=_several(part.whole("rounds", 1, low=1, high=MAX_ROUNDS)),
+        every=part.optional_number("every", above=0, to=_LONGEST_PERIOD_SECONDS),
+        start=part.optional_instant("start"),
     )
     part.done()
     _check_when(part, report)
     return report
+
+
+def _several(rounds: int) -> int | None:
+    # One round is what tasks have that say nothing: it must be the same bytes.
+    return rounds if rounds > 1 else None
 
 
 def _check_when(part: Table, report: Reporting) -> None:

@@ -22,6 +22,9 @@ MECHANISMS = ("gaussian", "iid", "vgm", "none")
 OLDEST_VERSION = 1  # its bytes do not say so
 NEWEST_VERSION = 2
 TRIMMED = "trimmed"
+CORRELATED = "correlated"
+NOISES = (CORRELATED, "independent")
+MEMORIES = ("auto", "all", "window", "decay")
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,8 @@ class Privacy:
     """The total budget of a device for this task.
 
     `unit_records` consecutive records are protected together. `split` is how much of a final report
-    goes to the sums, against the second moment: None is the free split, which is 2.
+    goes to the sums, against the second moment: None is the free split, which is 2. `noise` is how
+    that of several rounds hangs together: None is correlated, if there are any.
     """
 
     epsilon: float
@@ -77,6 +81,7 @@ class Privacy:
     mechanism: str = "gaussian"
     unit_records: int = 1
     split: float | None = None
+    noise: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -84,7 +89,9 @@ class Reporting:
     """When a device reports.
 
     At exactly `records` records, or with all it has (at most `records`) at a `deadline`. `sigma_0`,
-    the tolerated noise, stands for the fewest records that keep it.
+    the tolerated noise, stands for the fewest records that keep it. So many `rounds` follow each
+    other, each about the next records: not before `every` seconds have passed since the last one,
+    or, with a `start`, one in each such stretch of time from then on, under its number.
     """
 
     records: int | None = None
@@ -92,6 +99,21 @@ class Reporting:
     deadline: int | None = None  # seconds since 1970, UTC
     max_delay: float = 0.0  # a report leaves after a random delay of up to this many seconds
     presence: bool = False
+    rounds: int | None = None  # None: one
+    every: float | None = None  # seconds
+    start: int | None = None  # seconds since 1970, UTC
+
+
+@dataclass(frozen=True, kw_only=True)
+class Estimate:
+    """How long the estimate remembers rounds.
+
+    The memory is all of them, a window of the last `span`, or decays to a half over `span` rounds;
+    `auto` takes as many of the last ones as noise and drift allow.
+    """
+
+    memory: str = "auto"
+    span: int | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,6 +171,7 @@ class Task:
     report: Reporting
     screening: Screening | None = None
     public: Public | None = None
+    estimate: Estimate | None = None  # None: `auto`, if there are several rounds
     dimension: int | None = None  # None: decided from the data (auto)
     aggregation: str | None = None  # None: exact sums; TRIMMED: as `fsir.estimate.trimming` has it
     epoch: int = 1
@@ -169,6 +192,22 @@ class Task:
         """Numbers of a record that are added up: its coordinates, and the check if it has one."""
         checked = self.public is not None and self.public.check is not None
         return self.coordinates + (1 if checked else 0)
+
+    @property
+    def rounds(self) -> int:
+        """Final reports that a device makes at most, each about records of its own."""
+        return self.report.rounds or 1
+
+    @property
+    def correlates_noise(self) -> bool:
+        """Whether the noise of later rounds takes back that of earlier ones."""
+        proven = self.privacy.mechanism == "gaussian"
+        return self.rounds > 1 and proven and self.privacy.noise in (None, CORRELATED)
+
+    @property
+    def memory(self) -> Estimate:
+        """How long the estimate remembers rounds, the default written out."""
+        return self.estimate or Estimate()
 
     @property
     def screens_by_votes(self) -> bool:

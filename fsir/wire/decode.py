@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from fsir.errors import MessageError
-from fsir.limits import ID_BYTES, MAX_FEATURES, MAX_SLICES
+from fsir.limits import ID_BYTES, MAX_FEATURES, MAX_ROUNDS, MAX_SLICES
 from fsir.wire import codec
 from fsir.wire.fields import MessageFields, read_message
 from fsir.wire.messages import (
@@ -53,6 +53,7 @@ def _report(fields: MessageFields) -> Report:
         n=sealed.n,
         blocks=() if sealed.packed is None else codec.unpack(sealed.packed),
         votes=sealed.votes,
+        round=sealed.round,
     )
 
 
@@ -79,17 +80,19 @@ def _ask(fields: MessageFields) -> Ask:
 def _verdict(fields: MessageFields, value: Any) -> Verdict:
     if not (
         isinstance(value, list)
-        and len(value) == 3
+        and len(value) in (3, 4)
         and isinstance(value[0], bytes)
         and isinstance(value[2], str)
     ):
         raise fields.wrong("verdicts", value, "a verdict")
-    report, status, reason = value
+    report, status, reason = value[:3]
     readable = len(reason) <= _LONGEST_REASON and (reason.isprintable() or not reason)
     if len(report) != ID_BYTES or not readable:
         expected = f"an id of {ID_BYTES} bytes and a reason of at most {_LONGEST_REASON} characters"
         raise fields.wrong("verdicts", value, expected)
-    return Verdict(report, fields.as_choice("verdicts", status, STATUSES), reason)
+    # A first round is not written out: the same verdict is always the same bytes.
+    round = fields.as_whole("verdicts", value[3], 2, MAX_ROUNDS) if len(value) == 4 else 1
+    return Verdict(report, fields.as_choice("verdicts", status, STATUSES), reason, round)
 
 
 def _active(fields: MessageFields) -> Active:

@@ -29,7 +29,7 @@ OPTIONAL_ARRAYS = ("basis", "whitening", "centres")  # of a classifier
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Report:
-    """What a device publishes, once per stage: noisy blocks, or votes computed from them."""
+    """What a device publishes, once per stage and round: noisy blocks, or votes made of them."""
 
     task: bytes
     device: str
@@ -37,6 +37,7 @@ class Report:
     n: int
     blocks: tuple[Integers, ...] = ()
     votes: Flags | None = None  # features x slices
+    round: int = 1
 
 
 @dataclass(frozen=True)
@@ -46,11 +47,15 @@ class Verdict:
     report: bytes
     status: str
     reason: str = ""
+    round: int = 1
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """The aggregator's answer to one device: a verdict for each stage that it has sent."""
+    """The aggregator's answer to one device: a verdict for each stage that it has sent.
+
+    Of several rounds it is that of the one in question, or else of the last one that is counted.
+    """
 
     task: bytes
     device: str
@@ -213,6 +218,8 @@ def _report(report: Report) -> dict[str, Any]:
         "stage": report.stage,
         "n": report.n,
     }
+    if report.round > 1:  # the first says nothing, as version 0.1 had it
+        body["round"] = report.round
     if report.votes is not None:
         body["votes"] = [list(report.votes.shape), np.packbits(report.votes).tobytes()]
     else:
@@ -221,9 +228,14 @@ def _report(report: Report) -> dict[str, Any]:
 
 
 def _receipt(receipt: Receipt) -> dict[str, Any]:
-    verdicts = {stage: [v.report, v.status, v.reason] for stage, v in receipt.verdicts.items()}
+    verdicts = {stage: _verdict(verdict) for stage, verdict in receipt.verdicts.items()}
     body = {"task": receipt.task, "device": receipt.device, "verdicts": verdicts}
     return body | ({"instance": receipt.instance} if receipt.instance else {})
+
+
+def _verdict(verdict: Verdict) -> list[Any]:
+    rounds = [verdict.round] if verdict.round > 1 else []
+    return [verdict.report, verdict.status, verdict.reason, *rounds]
 
 
 def _active(active: Active) -> dict[str, Any]:

@@ -107,7 +107,11 @@ class Plausibility:
     def _parts(self, N: Matrix, rows: Integers) -> list[_Part]:
         stage = self._stage
         pairs = zip(stage.blocks, self._spans, strict=True)
-        parts = [_Part(block, rows[:, span], block.sd + np.zeros_like(N)) for block, span in pairs]
+        spread = stage.factorisation.spread
+        parts = [
+            _Part(block, rows[:, span], spread * block.sd + np.zeros_like(N))
+            for block, span in pairs
+        ]
         by_vgm = N * N * stage.norm if stage.mechanism == "vgm" else np.zeros_like(N)
         parts[0] = parts[0]._replace(sd=np.sqrt(stage.sums.sd**2 + by_vgm))
         return parts
