@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from aggregator.tasks.checked import checked, shares_in
-from aggregator.tasks.deadlines import refuse_past
 from aggregator.tasks.mapped import directions
+from aggregator.tasks.reports.deadlines import refuse_past
 from fsir.contract import load_task
 from fsir.errors import FsirError
 from fsir.privacy.describe import describe

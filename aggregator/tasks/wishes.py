@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from aggregator.tasks.reporting import Reports
+from aggregator.tasks.reports import rounds
+from aggregator.tasks.reports.reporting import Reports
+from aggregator.tasks.reports.rounds import Rounds
 from aggregator.tasks.slices import Sliced
 
 DELTA = 1e-6
@@ -50,10 +52,12 @@ class Wishes:
     aggregation: str = "sum"
     max_delay: float = 0.0
     presence: bool = False
+    rounds: Rounds = field(default_factory=Rounds)
 
     def sections(self, names: list[str], sliced: Sliced) -> dict[str, Any]:
         """The tables of a task with these features and slices, without clip, centre and scale."""
-        return {
+        several = self.rounds.sections()
+        sections = {
             "name": self.name,
             "epoch": self.epoch,
             "dimension": "auto" if self.dimension is None else self.dimension,
@@ -66,9 +70,11 @@ class Wishes:
                 "delta": self.delta,
                 "mechanism": self.mechanism,
                 "unit_records": self.unit_records,
+                **several["privacy"],
             },
-            "report": self._report(),
+            "report": self._report() | several["report"],
         }
+        return sections | ({"estimate": several["estimate"]} if several["estimate"] else {})
 
     def _report(self) -> dict[str, Any]:
         said = {
@@ -89,4 +95,9 @@ class Wishes:
             when = "The most that a report may be about."
         records = f"{when} {EVERY_CLASS} Here: {self.reports.why}."
         first = "sigma_0" if self.reports.records is None else "records"
-        return COMMENTS | proven | {f"response.{kind}": sliced.why, f"report.{first}": records}
+        return (
+            COMMENTS
+            | rounds.COMMENTS
+            | proven
+            | {f"response.{kind}": sliced.why, f"report.{first}": records}
+        )

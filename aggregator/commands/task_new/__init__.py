@@ -18,7 +18,7 @@ from aggregator.commands.task_new.values import (
 )
 from aggregator.tasks.draft import clip_of, draft, screening_of
 from aggregator.tasks.draft_public import draft_public
-from aggregator.tasks.reporting import RECORDS, TOLERATED, Guess, fewest_records, planned
+from aggregator.tasks.reports.reporting import RECORDS, TOLERATED, Guess, fewest_records, planned
 from aggregator.tasks.sample import Sample, read_sample
 from aggregator.tasks.slices import Answers, rarest, slice_response, slices_with_centres
 from fsir.contract import task_from_table

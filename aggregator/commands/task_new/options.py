@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import argparse
 
-from aggregator.tasks.reporting import RECORDS
+from aggregator.tasks.reports.reporting import RECORDS
 from aggregator.tasks.slices import SLICES
 from aggregator.tasks.wishes import DELTA, PROVEN
-from fsir.task.task import MECHANISMS, TRIMMED
+from fsir.task.task import MECHANISMS, NOISES, TRIMMED
 
 DEVICES = 20  # expected, if nobody says how many
 AGGREGATIONS = {"exact": "sum", TRIMMED: TRIMMED}
@@ -18,6 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     _add_sample(parser.add_argument_group("the sample (data that are public already)"))
     _add_slices(parser.add_argument_group("the response (classes, or a number cut into slices)"))
     _add_reports(parser.add_argument_group("the devices (how many, and when each one reports)"))
+    _add_rounds(parser.add_argument_group("rounds (a stream goes on after the first report)"))
     _add_privacy(parser.add_argument_group("privacy (what a device may give away in all)"))
     _add_way(parser.add_argument_group("the way (what devices report about)"))
     _add_task(parser.add_argument_group("the task"))
@@ -101,6 +102,38 @@ def _add_reports(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--presence", action="store_true", help="devices say when they are connected"
+    )
+
+
+def _add_rounds(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--rounds",
+        type=int,
+        default=1,
+        metavar="T",
+        help="reports of each device, each about its next --records (default 1: publish once)",
+    )
+    group.add_argument(
+        "--every",
+        type=float,
+        metavar="SECONDS",
+        help="from one report of a device to its next at least; 86400 is a day",
+    )
+    group.add_argument(
+        "--start",
+        metavar="TIME",
+        help="with --every: rounds are numbered by the clock from then on, and those that a "
+        "device misses are skipped",
+    )
+    group.add_argument(
+        "--noise",
+        choices=NOISES,
+        help="of several rounds (default: correlated, which cancels in totals)",
+    )
+    group.add_argument(
+        "--memory",
+        metavar="HOW",
+        help="of the estimate: auto, all, window=W or decay=HALF_LIFE rounds (default: auto)",
     )
 
 

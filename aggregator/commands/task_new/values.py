@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from aggregator.commands.task_new.options import AGGREGATIONS
-from aggregator.tasks.deadlines import instant, refuse_past
-from aggregator.tasks.reporting import Asked, Reports
+from aggregator.tasks.reports.deadlines import instant, refuse_past
+from aggregator.tasks.reports.reporting import Asked, Reports
+from aggregator.tasks.reports.rounds import Rounds, memory_in
 from aggregator.tasks.slices import Wanted
 from aggregator.tasks.wishes import PROVEN, Wishes
 from fsir.errors import FsirError, meant
@@ -22,7 +23,7 @@ OFF = "off"
 
 def check(args: argparse.Namespace) -> None:
     """Refuse numbers that mean nothing, and options that would be ignored."""
-    for option in ("devices", "records", "unit_records", "coordinates", "epoch"):
+    for option in ("devices", "records", "rounds", "unit_records", "coordinates", "epoch"):
         value = getattr(args, option)
         if value is not None and value < 1:
             raise FsirError(
@@ -101,6 +102,19 @@ def wishes_of(args: argparse.Namespace, reports: Reports) -> Wishes:
         aggregation=AGGREGATIONS[args.aggregation],
         max_delay=args.max_delay,
         presence=args.presence,
+        rounds=_rounds(args),
+    )
+
+
+def _rounds(args: argparse.Namespace) -> Rounds:
+    memory, span = (None, None) if args.memory is None else memory_in(args.memory)
+    return Rounds(
+        count=args.rounds,
+        every=args.every,
+        start=None if args.start is None else instant(args.start),
+        noise=args.noise,
+        memory=memory,
+        span=span,
     )
 
 

@@ -63,6 +63,19 @@ def test_trimmed_sums_and_a_deadline(capsys: pytest.CaptureFixture[str], public:
     assert (mapped.report.deadline, mapped.report.records) == (7226582400, 900)
 
 
+@pytest.mark.parametrize("way", [[], ["--plain"]])
+def test_rounds_are_asked_for(
+    capsys: pytest.CaptureFixture[str], public: Path, way: list[str]
+) -> None:
+    said = ["--rounds", "12", "--every", "3600", "--start", "2026-12-01T00:00:00Z"]
+    task = made(capsys, public, "--records", "50", *said, "--memory", "decay=4", *way)
+    assert task.rounds == 12
+    assert task.report.every == 3600.0
+    assert task.report.start == 1796083200
+    assert (task.memory.memory, task.memory.span) == ("decay", 4)
+    assert task.correlates_noise
+
+
 def test_tolerated_noise_instead_of_records(
     capsys: pytest.CaptureFixture[str], public: Path
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from aggregator.tasks.reporting import (
+from aggregator.tasks.reports.reporting import (
     Asked,
     Guess,
     counts_in,

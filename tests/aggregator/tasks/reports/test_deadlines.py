@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from aggregator.tasks.deadlines import instant, refuse_past
+from aggregator.tasks.reports.deadlines import instant, refuse_past
 from fsir.errors import FsirError
 
 

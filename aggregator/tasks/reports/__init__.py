@@ -1,0 +1,1 @@
+"""When devices report: after how many records, until when, and how often."""
