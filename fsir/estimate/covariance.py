@@ -62,7 +62,7 @@ class Means:
 def means(totals: Totals, accepted: int | None = None) -> Means:
     """Sums, counts and second moment per record, of which so many were learned."""
     N = totals.accepted if accepted is None else accepted
-    levels = Levels(*(totals.devices * block.variance / N**2 for block in totals.stage.blocks))
+    levels = Levels(*(totals.noises * block.variance / N**2 for block in totals.stage.blocks))
     G = totals.sums() / N
     T = totals.second() / N
     levels = trimmed(levels, T, G.shape[-1], N, totals.inflation)

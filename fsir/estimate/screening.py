@@ -62,6 +62,6 @@ def _significant(strength: Matrix, totals: Totals) -> set[int]:
     # Standardised features have a variance of about 1, and codes or slice indicators a mean square
     # of 1/columns.
     sampling = 1.0 / (N * stage.columns)
-    variance = totals.inflation * (totals.devices * stage.sums.variance / N**2 + sampling)
+    variance = totals.inflation * (totals.noises * stage.sums.variance / N**2 + sampling)
     by_chance = stage.p * chi2.sf(strength**2 / variance, stage.columns)
     return {int(j) for j in np.flatnonzero(by_chance < _FALSE_ALARMS)}

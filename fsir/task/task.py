@@ -16,12 +16,14 @@ from typing import Any
 import msgpack
 
 from fsir.task.public_map import Public
+from fsir.task.secure import Secure
 from fsir.task.slicing import Slicing
 
 MECHANISMS = ("gaussian", "iid", "vgm", "none")
 OLDEST_VERSION = 1  # its bytes do not say so
 NEWEST_VERSION = 2
 TRIMMED = "trimmed"
+SECURE = "secure"
 
 
 @dataclass(frozen=True)
@@ -150,7 +152,9 @@ class Task:
     screening: Screening | None = None
     public: Public | None = None
     dimension: int | None = None  # None: decided from the data (auto)
-    aggregation: str | None = None  # None: exact sums; TRIMMED: as `fsir.estimate.trimming` has it
+    # None: exact sums; TRIMMED: as `fsir.estimate.trimming` has it; SECURE: by two aggregators.
+    aggregation: str | None = None
+    secure: Secure | None = None
     epoch: int = 1
     version: int = NEWEST_VERSION  # 1: reports are about accepted records; 2: about offered ones
 

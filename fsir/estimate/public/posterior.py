@@ -122,7 +122,7 @@ def _accepted(totals: Totals) -> int:
     """
     stage = totals.stage
     missing = max(totals.n - float(totals.counts().sum()), 0.0)
-    variance = totals.inflation * totals.devices * stage.slices * stage.counts.variance
+    variance = totals.inflation * totals.noises * stage.slices * stage.counts.variance
     believed = missing**2 / max(missing**2 + variance, 1e-300)
     return max(1, round(totals.n - believed * missing))
 
