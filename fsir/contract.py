@@ -9,17 +9,22 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from math import inf
 from pathlib import Path
 from typing import Any
 
 from fsir.errors import TaskError
-from fsir.limits import KEPT_RECORDS_BYTES, MAX_RECORDS, MAX_VALUES, TASK_BYTES
+from fsir.limits import KEPT_RECORDS_BYTES, LIMITS, MAX_RECORDS, MAX_VALUES, TASK_BYTES
+from fsir.privacy.claims import epsilon_if_both_collude
 from fsir.privacy.plan import Stage, all_stages, minimum_size, report_size
+from fsir.secure.ring import ring_of
 from fsir.task.checks import read_task
+from fsir.task.secure import Secure
 from fsir.task.task import OLDEST_VERSION, Task
 from fsir.wire.unpack import unpack
 
 _BYTES_PER_VALUE = 2  # of a kept record
+_FRAME_BYTES = 1024  # of a report in shares: names, digest, seed
 _WIDEST_TRUNCATION = 256  # times the clip on the norm
 _LARGEST_STEP = 2**53  # of published values; beyond this no sum is exact
 
@@ -148,6 +153,8 @@ def task_from_table(table: Mapping[str, Any]) -> Task:
     for stage in stages:
         _check_stage(task, stage)
     _check_records(task)
+    if task.secure is not None:
+        _check_secure(task, task.secure, stages)
     _check_dimension(task)
     _check_kept_records(task)
     return task
@@ -211,6 +218,25 @@ def _check_records(task: Task) -> None:
             f"the tolerated noise sigma_0 takes {fewest} records at least; raise it, or sigma_0"
         )
         raise TaskError("report.records", task.report.records, remedy)
+
+
+def _check_secure(task: Task, secure: Secure, stages: tuple[Stage, ...]) -> None:
+    """Sums must not wrap, reports be sendable, and the noise of one device be worth a promise."""
+    for stage in stages:
+        length = ring_of(task, stage).length
+        if length > LIMITS["shared"] - _FRAME_BYTES:
+            remedy = (
+                f"the {stage.name} report would take {length} bytes in shares, at most "
+                f"{LIMITS['shared']} are possible; name fewer, or screen first"
+            )
+            raise TaskError("features.names", f"{task.p} names", remedy)
+    private = task.privacy.mechanism == "gaussian"
+    if private and epsilon_if_both_collude(task) == inf:
+        remedy = (
+            "so many share the noise that a device has too little of its own: nothing could be "
+            "promised in case both aggregators collude; lower it"
+        )
+        raise TaskError("secure.cohort", secure.cohort, remedy)
 
 
 def _check_dimension(task: Task) -> None:

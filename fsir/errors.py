@@ -91,6 +91,10 @@ class AccountingError(FsirError, ValueError):
     """A privacy parameter outside of what the formulas are proven for."""
 
 
+class KeyFileError(FsirError):
+    """A key file that cannot be written, read or trusted."""
+
+
 class ConnectionSettingsError(FsirError):
     """An address or a certificate that cannot be used."""
 

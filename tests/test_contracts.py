@@ -34,6 +34,8 @@ BREAKS = [
     ("fsir-scipy", "fsir.estimate", "scipy"),
     ("fsir-light", "fsir.estimate", "sklearn"),
     ("fsir-light", "fsir.fitted", "matplotlib"),
+    ("cryptography", "fsir.wire", "cryptography"),
+    ("cryptography", "edge_agent.learning", "cryptography"),
     ("device-light", "edge_agent.agent", "scipy"),
     ("device-light", "edge_agent.learning", "fsir.estimate.screening"),  # which imports scipy
     ("device-light", "edge_agent.recognition", "pandas"),

@@ -15,7 +15,17 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("fsir", "edge_agent", "aggregator", "sim_devices")
 SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PROJECT = SETTINGS["project"]
-HEAVY = ("scipy", "sklearn", "pandas", "river", "matplotlib", "rich", "amqtt", "prometheus_client")
+HEAVY = (
+    "scipy",
+    "sklearn",
+    "pandas",
+    "river",
+    "matplotlib",
+    "rich",
+    "amqtt",
+    "prometheus_client",
+    "cryptography",
+)
 ON_DEVICE = (
     "fsir.contract",
     "fsir.estimate.projection",

@@ -14,8 +14,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from fsir.privacy import accounting
-from fsir.privacy.budget import sampling_charge
+from fsir.privacy.budget import epsilon_drawn
 from fsir.privacy.plan import Stage
 
 
@@ -32,14 +31,14 @@ class Cost:
 
 
 def numbers_in(stage: Stage) -> int:
-    """How many noisy numbers a report of this stage is made from."""
+    """How many noisy numbers a report of this stage is made from, and what is opened of it."""
     return stage.numbers
 
 
 def total_epsilon(costs: Iterable[Cost], delta: float) -> float:
     """The epsilon, at `delta`, of everything together."""
     squared, numbers = load(costs)
-    return _epsilon(math.sqrt(squared), numbers, delta)
+    return epsilon_drawn(math.sqrt(squared), numbers, delta)
 
 
 def load(costs: Iterable[Cost]) -> tuple[float, int]:
@@ -73,13 +72,3 @@ def _numbers_near(cost: Cost, costs: list[Cost]) -> int:
     low = cost.first - reach
     high = cost.last + reach
     return sum(other.numbers for other in costs if other.first <= high and other.last >= low)
-
-
-def _epsilon(mu: float, numbers: int, delta: float) -> float:
-    epsilon = 0.0
-    before = -1.0
-    while before < epsilon < math.inf:  # what the sampler takes of delta grows with epsilon
-        taken, lost = sampling_charge(numbers, epsilon)
-        before = epsilon
-        epsilon = accounting.epsilon_of(mu, delta - lost) + taken if lost < delta else math.inf
-    return epsilon

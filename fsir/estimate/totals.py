@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from fsir.arrays import Matrix
+from fsir.arrays import Integers, Matrix
 from fsir.privacy.codes import CODE_UNIT
 from fsir.privacy.plan import Stage
 from fsir.privacy.release import Release
@@ -120,3 +120,20 @@ class Totals:
         """The response code, slices x columns; the identity where there is none."""
         stage = self.stage
         return np.array(stage.code) / CODE_UNIT if stage.code else np.eye(stage.slices)
+
+
+def opened_totals(stage: Stage, values: Integers, devices: int, cohorts: int, n: int) -> Totals:
+    """What an estimate starts from where two aggregators have opened sums.
+
+    `values` are the opened vectors of so many cohorts, added up, of `devices` in all with `n`
+    records in all. Each cohort brings the noise of two aggregators, who each add what `cohort`
+    devices would. (The rounding of theirs is taken for that of so many devices: at most 1.4% more
+    variance than there is.)
+    """
+    totals = Totals(stage)
+    totals.devices = devices
+    totals.n = n
+    totals.noise = totals.devices + 2.0 * (stage.cohort or 0) * cohorts
+    for block, span in zip(totals.blocks, stage.spans, strict=True):
+        block[...] = values[span]
+    return totals

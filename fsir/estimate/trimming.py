@@ -9,6 +9,7 @@ trace.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from statistics import NormalDist
 from typing import Any
 
@@ -22,6 +23,8 @@ from fsir.privacy.plan import Stage
 
 _NORMAL = NormalDist()
 _ROOM = 2**62  # what 64 bits hold, with a margin
+_FRACTION_BITS = 12  # a mean per device is rounded to 2^-12 steps, far below any noise
+_FARTHEST_MEAN = 2**50
 
 
 def cut(devices: int) -> int:
@@ -39,7 +42,10 @@ def inflation(devices: int) -> float:
     It is the limit for many devices (Huber 1981), taken at the share that is really cut off: up to
     1.3% too large for few.
     """
-    share = cut(devices) / max(devices, 1)
+    return _inflation(cut(devices) / max(devices, 1))
+
+
+def _inflation(share: float) -> float:
     if share == 0.0:
         return 1.0
     q = _NORMAL.inv_cdf(1.0 - share)
@@ -53,7 +59,11 @@ def trimmed_sum(values: NDArray[Any]) -> NDArray[Any]:
     Whole numbers are added exactly.
     """
     devices = values.shape[-1]
-    c = cut(devices)
+    return _middle_sum(values, cut(devices))
+
+
+def _middle_sum(values: NDArray[Any], c: int) -> NDArray[Any]:
+    devices = values.shape[-1]
     middle = np.sort(values, axis=-1)[..., c : devices - c] if c else values
     if not np.issubdtype(values.dtype, np.integer):
         return np.asarray(middle.sum(axis=-1))
@@ -79,3 +89,44 @@ def trimmed_totals(stage: Stage, sums: Integers, devices: int, records: int) -> 
     for block, span in zip(totals.blocks, stage.spans, strict=True):
         block[...] = sums[span]
     return totals
+
+
+def cut_groups(groups: int) -> int:
+    """How many groups are cut off on either side: a third, for each is many devices.
+
+    >>> [cut_groups(groups) for groups in (1, 3, 10)]
+    [0, 1, 3]
+    """
+    return groups // 3
+
+
+def grouped_totals(stage: Stage, groups: Sequence[Totals]) -> Totals:
+    """What an estimate starts from where groups of devices were opened one by one.
+
+    In every coordinate the groups' means per device are trimmed by a third on either side, so that
+    a liar in so many groups pulls nothing away. Groups with more devices weigh no more. The
+    variance is that of many groups: up to 1.5% too large from four groups on, of three 3.3% too
+    small.
+    """
+    if not groups:
+        return Totals(stage)
+    c = cut_groups(len(groups))
+    totals = Totals(stage)
+    totals.devices = sum(group.devices for group in groups)
+    totals.n = sum(group.n for group in groups)
+    share = totals.devices / len(groups)  # devices of a group, on average
+    totals.noise = sum((share / group.devices) ** 2 * group.noises for group in groups)
+    totals.scale = totals.devices / (len(groups) - 2 * c) / 2.0**_FRACTION_BITS
+    totals.inflation = _inflation(c / len(groups))
+    for index, block in enumerate(totals.blocks):
+        means = [_mean_per_device(group.blocks[index], group.devices) for group in groups]
+        block[...] = _middle_sum(np.stack(means, axis=-1), c)
+    return totals
+
+
+def _mean_per_device(values: Integers, devices: int) -> Integers:
+    """The mean, rounded down to a fraction of a step, as a whole number of such fractions."""
+    whole, rest = np.divmod(values, devices)
+    # Farther out than any honest mean, and near enough to stay within 64 bits.
+    whole = np.clip(whole, -_FARTHEST_MEAN, _FARTHEST_MEAN)
+    return np.asarray((whole << _FRACTION_BITS) + (rest << _FRACTION_BITS) // devices)

@@ -6,7 +6,14 @@ import math
 
 from fsir.errors import TaskError
 from fsir.privacy import accounting
-from fsir.privacy.noise import FAR_MASS, RELATIVE_ERROR, RESOLUTION, sampling_error
+from fsir.privacy.noise import (
+    FAR_MASS,
+    RELATIVE_ERROR,
+    RESOLUTION,
+    RESOLUTION_OF_SHARED,
+    sampling_error,
+    values_charged,
+)
 from fsir.privacy.rounds.factorisation import factorisation_of
 from fsir.task.task import Task
 
@@ -37,10 +44,38 @@ def _rounds_touched(task: Task) -> int:
     return min(task.rounds, 1 + across)
 
 
+def draws(cohort: int | None) -> int:
+    """How many values the sampler is charged for behind one published number.
+
+    Of a sum that two aggregators open, those are the device's own noise and that of the honest one,
+    which is `sqrt(cohort)` times as large (docs/privacy.md, theorem 13).
+    """
+    if cohort is None:
+        return 1
+    return 1 + values_charged(2.0 * RESOLUTION_OF_SHARED * math.sqrt(cohort))
+
+
+def drawn_values(task: Task) -> int:
+    """The most values that the sampler is charged for, in all stages together."""
+    cohort = None if task.secure is None else task.secure.cohort
+    return published_values(task) * draws(cohort)
+
+
+def epsilon_drawn(mu: float, values: int, delta: float) -> float:
+    """The epsilon, at `delta`, of releases that cost `mu` and were drawn as so many values."""
+    epsilon = 0.0
+    before = -1.0
+    while before < epsilon < math.inf:  # what the sampler takes of delta grows with epsilon
+        taken, lost = sampling_charge(values, epsilon)
+        before = epsilon
+        epsilon = accounting.epsilon_of(mu, delta - lost) + taken if lost < delta else math.inf
+    return epsilon
+
+
 def total_mu(task: Task) -> float:
     """The cost that the whole budget of the task pays for."""
     privacy = task.privacy
-    values = published_values(task)
+    values = drawn_values(task)
     epsilon, delta = sampling_charge(values, privacy.epsilon)
     if delta >= privacy.delta / 2 or epsilon >= privacy.epsilon / 2:
         raise _eaten_up(task, values, epsilon, delta)

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from fsir.privacy import accounting
-from fsir.privacy.budget import published_values, sampling_charge
+from fsir.privacy.budget import drawn_values, epsilon_drawn, published_values, sampling_charge
 from fsir.privacy.noise import FAR_MASS
 from fsir.privacy.plan import final_stage, first_stage
 from fsir.task.task import Task
@@ -76,7 +76,7 @@ def statement(task: Task) -> Statement:
 def _classical(task: Task) -> Statement:
     """What `iid` really costs, by the exact accounting of its noise."""
     privacy = task.privacy
-    epsilon, delta = sampling_charge(published_values(task), privacy.epsilon)
+    epsilon, delta = sampling_charge(drawn_values(task), privacy.epsilon)
     exact = min(1.0, accounting.delta_of(total_cost(task), privacy.epsilon - epsilon) + delta)
     reason = (
         "classical Gaussian noise (docs/privacy.md, theorem 2): "
@@ -94,13 +94,28 @@ def total_cost(task: Task) -> float:
     return max(costs) if task.asks_for_fresh_records else accounting.compose(*costs)
 
 
+def epsilon_if_both_collude(task: Task, delta: float | None = None) -> float:
+    """What the reports cost towards two aggregators who open them one by one.
+
+    At the task's own `delta` unless another is given. Then only the device's own noise is left, a
+    `sqrt(cohort)`-th of all (docs/privacy.md, theorem 13 b). Without a second aggregator the one
+    that there is sees every report, and its epsilon is the task's.
+    """
+    cohort = 1 if task.secure is None else task.secure.cohort
+    mu = total_cost(task) * math.sqrt(cohort)
+    if mu == math.inf:
+        return math.inf
+    delta = task.privacy.delta if delta is None else delta
+    return epsilon_drawn(mu, published_values(task), delta)
+
+
 def odds_factor(task: Task) -> float:
     """How far all reports raise the odds of the true one of two contents of a unit.
 
     That is, except with probability delta, and whatever anybody makes of the reports. The sampler's
     error is taken where it makes the factor larger (docs/privacy.md, proposition 9).
     """
-    values = published_values(task)
+    values = drawn_values(task)
     relative, variation = sampling_charge(values, -math.inf)
     delta = task.privacy.delta - variation
     other = delta / accounting.worst_odds_factor(total_cost(task), delta) - values * FAR_MASS

@@ -28,6 +28,8 @@ from fsir.arrays import Integers, Matrix
 _INVERSE_NORMAL = NormalDist().inv_cdf
 _WORD_BYTES = 16  # per normal: one sign bit and a tail probability down to 2^-129
 RESOLUTION = 8  # published values are rounded to between 1/8 and 1/16 of their noise
+# What only sums are made of, with other noise, is rounded to between 1/2 and 1/4 of its own.
+RESOLUTION_OF_SHARED = 2
 SIGNIFICANT_BITS = 53
 # Needs a relative error of `inv_cdf` of at most 8 2^-53; a search found no more than 5.6.
 _ARITHMETIC = 18.0 * 2.0**-53
@@ -45,6 +47,17 @@ def sampling_error(ratio: float, bits: int = SIGNIFICANT_BITS) -> float:
     `step` is 1, because then the values are whole.
     """
     return (ratio + 1.0) * (2.0 * 2.0**-bits + _ARITHMETIC)
+
+
+def values_charged(ratio: float) -> int:
+    """As how many values of a ratio of up to 16 the sampler's error in one of this ratio counts.
+
+    Both bounds of lemma 3 grow no faster than the ratio.
+
+    >>> values_charged(3.9), values_charged(4.0 * 100**0.5)
+    (1, 3)
+    """
+    return max(1, math.ceil(ratio / (2.0 * RESOLUTION)))
 
 
 def normal_of(word: int, bits: int = SIGNIFICANT_BITS) -> float:

@@ -7,14 +7,15 @@ word, and the device does not have to trust the server about any of it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
 
 from fsir.errors import TaskError
 from fsir.privacy import accounting
+from fsir.privacy.budget import draws
 from fsir.privacy.codes import CODE_UNIT, Code, response_code
-from fsir.privacy.noise import RESOLUTION
+from fsir.privacy.noise import RESOLUTION, RESOLUTION_OF_SHARED
 from fsir.privacy.rounds.factorisation import INDEPENDENT, Factorisation, factorisation_of
 from fsir.privacy.scales import Scales, scales_of, shape_of, share_of
 from fsir.task.grid import grid_step
@@ -34,6 +35,7 @@ class Block:
     unit: float  # what one accumulated integer is worth
     sd: float  # of the noise (of the first round), in the same units as the data
     step: int  # accumulated integers per published integer, a power of two
+    added: float = 0.0  # sd of what each of two aggregators adds to a sum, where there are such
 
     @property
     def worth(self) -> float:
@@ -69,6 +71,7 @@ class Stage:
     diagonal: Block
     off_diagonal: Block
     factorisation: Factorisation = INDEPENDENT  # of the noise of rounds
+    cohort: int | None = None  # only sums over so many devices are ever seen, if one is honest
 
     @property
     def p(self) -> int:
@@ -103,7 +106,12 @@ class Stage:
         Where noise is correlated, these are the values of all rounds.
         """
         rounds = len(self.factorisation.coefficients)
-        return sum(self.sizes) * rounds * self.factorisation.weight
+        return sum(self.sizes) * rounds * self.factorisation.weight * draws(self.cohort)
+
+    @property
+    def mu_if_both_collude(self) -> float:
+        """The cost towards two aggregators who open a single report: its own noise is left."""
+        return self.mu if self.cohort is None else self.mu * math.sqrt(self.cohort)
 
     @property
     def has_second(self) -> bool:
@@ -215,6 +223,11 @@ def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
     code: Code = ()
     if task.screening is not None and first_of_two:
         code = response_code(task.screening.code, H)
+    cohort = None if task.secure is None else task.secure.cohort
+    blocks = [
+        *_first_moments(shape.p, H, code, grid, scales),
+        *_second_moments(shape.p if shape.has_second else 0, grid, scales),
+    ]
     return Stage(
         name=name,
         mechanism=task.privacy.mechanism,
@@ -229,30 +242,43 @@ def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
         epsilon=share.epsilon,
         delta=share.delta,
         code=code,
-        **_first_moments(shape.p, H, code, grid, scales),
-        **_second_moments(shape.p if shape.has_second else 0, grid, scales),
+        cohort=cohort,
         factorisation=factorisation,
+        **{block.name: block if cohort is None else _shared(block, cohort) for block in blocks},
     )
 
 
-def _first_moments(p: int, H: int, code: Code, grid: float, scales: Scales) -> dict[str, Block]:
+def _first_moments(p: int, H: int, code: Code, grid: float, scales: Scales) -> list[Block]:
     columns = len(code[0]) if code else H
     unit = grid / CODE_UNIT if code else grid
-    return {
-        "sums": _block("sums", p * columns, unit, scales.sums),
-        "counts": _block("counts", 0 if code else H, 1.0, scales.counts),
-    }
+    return [
+        _block("sums", p * columns, unit, scales.sums),
+        _block("counts", 0 if code else H, 1.0, scales.counts),
+    ]
 
 
-def _second_moments(p: int, grid: float, scales: Scales) -> dict[str, Block]:
+def _second_moments(p: int, grid: float, scales: Scales) -> list[Block]:
     above = p * (p - 1) // 2
-    return {
-        "diagonal": _block("diagonal", p, grid * grid, scales.diagonal),
-        "off_diagonal": _block("off_diagonal", above, grid * grid, scales.off_diagonal),
-    }
+    return [
+        _block("diagonal", p, grid * grid, scales.diagonal),
+        _block("off_diagonal", above, grid * grid, scales.off_diagonal),
+    ]
 
 
 def _block(name: str, size: int, unit: float, sd: float) -> Block:
+    step = _step(sd / RESOLUTION / unit)
+    return Block(name=name, size=size, unit=unit, sd=sd, step=step)
+
+
+def _shared(block: Block, cohort: int) -> Block:
+    """The same block where a device brings its part of the noise, and each aggregator all of it."""
+    sd = block.sd / math.sqrt(cohort)
+    step = _step(sd / RESOLUTION_OF_SHARED / block.unit)
+    return replace(block, sd=sd, step=step, added=block.sd)
+
+
+def _step(largest: float) -> int:
+    """The largest power of two that is not larger; at least 1."""
     # The 1e-9 keeps the step the same on machines whose logarithms differ in the last bit.
-    exponent = math.floor(math.log2(sd / RESOLUTION / unit) + 1e-9) if sd > 0 else 0
-    return Block(name=name, size=size, unit=unit, sd=sd, step=2 ** max(0, exponent))
+    exponent = math.floor(math.log2(largest) + 1e-9) if largest > 0 else 0
+    return 1 << max(0, exponent)

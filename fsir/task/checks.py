@@ -17,11 +17,14 @@ from fsir.limits import MAX_DELTA, MAX_EPSILON, MAX_FEATURES, MAX_RECORDS, MAX_R
 from fsir.task.public_checks import check_around, read_public
 from fsir.task.public_map import Public
 from fsir.task.rounds import check_rounds, read_estimate
+from fsir.task.secure import Secure
+from fsir.task.secure_checks import check_secure, read_secure
 from fsir.task.task import (
     MECHANISMS,
     NEWEST_VERSION,
     NOISES,
     OLDEST_VERSION,
+    SECURE,
     TRIMMED,
     Clip,
     Features,
@@ -35,6 +38,10 @@ from fsir.task.task import (
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 _LONGEST_DELAY_SECONDS = 7 * 86400
 _LONGEST_PERIOD_SECONDS = 366 * 86400
+_NOT = {  # why reports of votes cannot be put together so
+    TRIMMED: "not trimmed, and few liars decide them",
+    SECURE: "and what is opened are sums of noisy numbers",
+}
 
 
 def read_task(table: Mapping[str, Any]) -> Task:
@@ -65,11 +72,13 @@ def read_task(table: Mapping[str, Any]) -> Task:
         estimate=read_estimate(top.section("estimate")) if top.has("estimate") else None,
         dimension=_dimension(top, features, response, public),
         aggregation=_aggregation(top, report, screening),
+        secure=_secure(top),
         epoch=top.whole("epoch", 1, low=1),
         version=top.whole("version", NEWEST_VERSION, low=OLDEST_VERSION, high=NEWEST_VERSION),
     )
     top.done()
     check_around(task)
+    check_secure(task)
     _check_split(task)
     check_rounds(task)
     return task
@@ -257,7 +266,7 @@ def _dimension(
 
 
 def _aggregation(top: Table, report: Reporting, screening: Screening | None) -> str | None:
-    aggregation = top.choice("aggregation", "sum", ("sum", TRIMMED))
+    aggregation = top.choice("aggregation", "sum", ("sum", TRIMMED, SECURE))
     if aggregation == "sum":
         return None
     if report.deadline is not None:
@@ -266,9 +275,10 @@ def _aggregation(top: Table, report: Reporting, screening: Screening | None) -> 
         )
         raise top.error("aggregation", aggregation, remedy)
     if screening is not None and screening.method == "votes":
-        remedy = (
-            "votes are counted, not trimmed, and few liars decide them; "
-            "use screening.method = 'dense', or 'sum'"
-        )
+        remedy = f"votes are counted, {_NOT[aggregation]}; use screening.method = 'dense', or 'sum'"
         raise top.error("aggregation", aggregation, remedy)
     return aggregation
+
+
+def _secure(top: Table) -> Secure | None:
+    return read_secure(top.section("secure")) if top.has("secure") else None

@@ -16,6 +16,7 @@ from typing import Any
 import msgpack
 
 from fsir.task.public_map import Public
+from fsir.task.secure import Secure
 from fsir.task.slicing import Slicing
 
 MECHANISMS = ("gaussian", "iid", "vgm", "none")
@@ -25,6 +26,7 @@ TRIMMED = "trimmed"
 CORRELATED = "correlated"
 NOISES = (CORRELATED, "independent")
 MEMORIES = ("auto", "all", "window", "decay")
+SECURE = "secure"
 
 
 @dataclass(frozen=True)
@@ -173,7 +175,9 @@ class Task:
     public: Public | None = None
     estimate: Estimate | None = None  # None: `auto`, if there are several rounds
     dimension: int | None = None  # None: decided from the data (auto)
-    aggregation: str | None = None  # None: exact sums; TRIMMED: as `fsir.estimate.trimming` has it
+    # None: exact sums; TRIMMED: as `fsir.estimate.trimming` has it; SECURE: by two aggregators.
+    aggregation: str | None = None
+    secure: Secure | None = None
     epoch: int = 1
     version: int = NEWEST_VERSION  # 1: reports are about accepted records; 2: about offered ones
 

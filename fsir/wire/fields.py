@@ -11,8 +11,8 @@ import numpy as np
 from fsir.arrays import Matrix
 from fsir.errors import MessageError, VersionError, shown
 from fsir.fields import Fields
-from fsir.limits import DEVICE_NAME, INSTANCE_BYTES
-from fsir.wire.messages import VERSION
+from fsir.limits import DEVICE_NAME, INSTANCE_BYTES, MOST_ROUNDS
+from fsir.wire.messages import STAGES, VERSION
 
 Kind = TypeVar("Kind")
 
@@ -59,6 +59,24 @@ class MessageFields(Fields):
         value = self.get(key)
         if not isinstance(value, bytes) or len(value) != INSTANCE_BYTES:
             raise self.wrong(key, value, f"a number of {INSTANCE_BYTES} bytes")
+        return value
+
+    def stage(self) -> str:
+        """The stage that the message is about."""
+        return self.as_choice("stage", self.get("stage"), STAGES)
+
+    def round(self) -> int:
+        """The round that the message is about; the first one is not named."""
+        if not self.has("round"):
+            return 1
+        return self.whole("round", low=2, high=MOST_ROUNDS)
+
+    def raw(self, key: str, low: int, high: int) -> bytes:
+        """So many bytes."""
+        value = self.get(key)
+        if not isinstance(value, bytes) or not low <= len(value) <= high:
+            between = f"{low}" if low == high else f"{low} to {high}"
+            raise self.wrong(key, value, f"{between} bytes")
         return value
 
     def size(self, key: str) -> float:

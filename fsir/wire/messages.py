@@ -2,7 +2,8 @@
 
 Topics under `fsir/1/<task>/`: `task`, `ask/<device>`, `report/<device>`, `receipt/<device>`,
 `active`, `subspace`, `presence/<device>`. Whatever arrives either decodes to one of the frozen
-messages below or raises `MessageError`; nothing else.
+messages below or raises `MessageError`; nothing else. Where two aggregators open sums, reports are
+those of `fsir.wire.shared`, and on `cohort/<aggregator>` go those of `fsir.wire.cohort`.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ from fsir.limits import LIMITS
 from fsir.wire import bounds
 
 _SHOWN = 60  # characters of another library's error
-_PARTS = {"report": 64, "ask": 16}  # of a message; a report has few, its numbers being packed ...
+# Parts of a message; a report has few, its numbers being packed ...
+_PARTS = {"report": 64, "ask": 16, "shared": 32, "cohort": 32}
 # ... and a task of 20,000 features has a name, a centre and a scale for each.
 _PARTS_ELSEWHERE = 100_000
 _DEEPEST = 8  # lists in lists

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from typing import Any
 
 import numpy as np
@@ -64,3 +65,26 @@ def mapped(
         **({} if check is None else {"check": check}),
     }
     return task(p, **{"clip": {"norm": 1.5 * P.shape[1] ** 0.5}, "public": public, **changes})
+
+
+def party(name: str, byte: int) -> dict[str, str]:
+    """An aggregator with a key that nobody holds."""
+    return {"name": name, "key": base64.b64encode(bytes([byte]) * 64).decode()}
+
+
+def shared_table(
+    p: int = 3, *, cohort: int = 20, groups: int = 1, **changes: Any
+) -> dict[str, Any]:
+    """A task that two aggregators open together."""
+    secure = {
+        "leader": party("hospital", 9),
+        "helper": party("university", 8),
+        "cohort": cohort,
+        "groups": groups,
+    }
+    return table(p, **{"aggregation": "secure", "secure": secure, **changes})
+
+
+def shared(p: int = 3, **changes: Any) -> Task:
+    """The task of `shared_table`."""
+    return task_from_table(shared_table(p, **changes))

@@ -1,0 +1,64 @@
+"""The section `[secure]` of a task: two aggregators, of whom one alone learns nothing.
+
+A report goes to both in shares, and only sums over at least `cohort` devices are ever opened
+(docs/privacy.md, theorem 13). The keys stand in the task, so that its digest pins them.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from dataclasses import dataclass
+
+LEADER = "leader"  # proposes what is opened, and makes the estimate
+HELPER = "helper"  # opens nothing twice, and nothing of too few
+ROLES = (LEADER, HELPER)
+EXCHANGE_BYTES = 32  # X25519, to which shares are sealed
+SIGNING_BYTES = 32  # Ed25519, by which an aggregator's own messages are known
+PUBLIC_BYTES = EXCHANGE_BYTES + SIGNING_BYTES
+
+
+@dataclass(frozen=True)
+class Party:
+    """One of the two aggregators: `key` is the public half of its pair, as base64 text."""
+
+    name: str
+    key: str
+
+    @property
+    def exchange_key(self) -> bytes:
+        """The X25519 key to which devices seal its shares."""
+        return base64.b64decode(self.key)[:EXCHANGE_BYTES]
+
+    @property
+    def signing_key(self) -> bytes:
+        """The Ed25519 key that its messages to the other one are signed with."""
+        return base64.b64decode(self.key)[EXCHANGE_BYTES:]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Secure:
+    """Who aggregates, and over how many devices at least.
+
+    Devices belong to one of `groups` by their names; each group is opened by itself, and the groups
+    are trimmed, so that a liar spoils its own group alone.
+    """
+
+    leader: Party
+    helper: Party
+    cohort: int
+    groups: int = 1
+
+    def party(self, role: str) -> Party:
+        """Who has this role."""
+        return self.leader if role == LEADER else self.helper
+
+
+def public_half(text: str) -> bytes | None:
+    """The bytes of a public key in its one form as text; None if it is none."""
+    try:
+        raw = base64.b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    fits = len(raw) == PUBLIC_BYTES and base64.b64encode(raw).decode() == text
+    return raw if fits else None
