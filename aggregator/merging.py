@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -13,18 +13,26 @@ from aggregator.reasons import Refusal
 from aggregator.store.base import RefusedRow, ReportRow, Store, TotalsRow
 from fsir.limits import ID_BYTES
 from fsir.privacy.plan import FINAL
+from fsir.task.secure import HELPER
 from fsir.wire import messages
 from fsir.wire.messages import Receipt, Verdict
 
 COUNTED, DUPLICATE, REFUSED = messages.STATUSES
 
 Known = Mapping[tuple[str, str], bytes]  # ids of counted reports, by device and stage
+# What keeps the new reports of a stage, inside the transaction.
+Merge = Callable[[Store, Federation, str, Sequence[Arrival], float], None]
 
 
 def count(
-    store: Store, federation: Federation, arrivals: Sequence[Arrival], now: float
+    store: Store,
+    federation: Federation,
+    arrivals: Sequence[Arrival],
+    now: float,
+    merge: Merge | None = None,
 ) -> list[Publication]:
     """Decide about every arrival of one federation, merge the new ones, answer each."""
+    merge = _merge if merge is None else merge
     devices = [arrival.device for arrival in arrivals]
     known = store.lookup(federation.key, devices)
     barred = store.withdrawn(federation.key, devices)
@@ -40,7 +48,7 @@ def count(
         number = held.get(arrival.device, b"")
         receipts.append(_answer(federation, arrival, {} if arrival.barred else known, number))
     for stage, group in fresh.items():
-        _merge(store, federation, stage, group, now)
+        merge(store, federation, stage, group, now)
     return receipts
 
 
@@ -85,8 +93,11 @@ def _merge(
 
 
 def numbers(store: Store, federation: Federation, devices: Sequence[str]) -> dict[str, bytes]:
-    """The numbers that hold for these devices; nobody asks under a task of version 1."""
-    if not federation.task.tells_copies_apart:
+    """The numbers that hold for these devices; nobody asks under a task of version 1.
+
+    Of two aggregators the leader is asked.
+    """
+    if not federation.task.tells_copies_apart or federation.by == HELPER:
         return {}
     return store.instances(federation.key, devices)
 
@@ -114,8 +125,10 @@ def receipt(
     for stage in messages.STAGES:
         if stage not in verdicts and (device, stage) in known:
             verdicts[stage] = Verdict(known[device, stage], COUNTED)
-    raw = messages.encode(Receipt(task, device, verdicts, number))
-    return Publication(messages.topic(federation.name, "receipt", device), raw, qos=0)
+    by = federation.by
+    message = Receipt(task=task, device=device, verdicts=verdicts, instance=number, by=by)
+    place = messages.receipt_topic(federation.name, device, by)
+    return Publication(place, messages.encode(message), qos=0)
 
 
 def receipt_of_withdrawn(

@@ -15,7 +15,7 @@ from fsir.estimate import subspace
 from fsir.estimate.forecast import Forecast, forecast
 from fsir.estimate.totals import Totals
 from fsir.privacy.plan import FINAL
-from fsir.task.task import TRIMMED
+from fsir.task.task import SECURE, TRIMMED
 from fsir.wire import messages
 from fsir.wire.decode import decode
 from fsir.wire.messages import Subspace
@@ -51,7 +51,7 @@ class Estimation:
         A snapshot may be newer than `change`: the next look finds that out and estimates once more.
         """
         totals = self.totals
-        if self.federation.task.aggregation == TRIMMED:
+        if self.federation.task.aggregation in (TRIMMED, SECURE):
             with self.store.snapshot() as snapshot:
                 totals = gather(snapshot, self.federation)
         if totals.devices == 0:

@@ -21,9 +21,10 @@ from aggregator.store.devices import Devices
 from aggregator.store.history import History
 from aggregator.store.quarantine import Quarantine
 from aggregator.store.schema import STEPS
+from aggregator.store.shares import Shares
 
 
-class SqliteStore(Devices, History, Quarantine):
+class SqliteStore(Devices, History, Quarantine, Shares):
     """A `Store` for any number of workers on the same machine."""
 
     def __init__(self, path: str | Path, *, create: bool = True, update: bool = False) -> None:

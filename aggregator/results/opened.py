@@ -1,0 +1,53 @@
+"""From the sums that two aggregators have opened to what an estimate starts from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from aggregator.federation import Federation, add
+from aggregator.store.base import Store, TotalsRow
+from aggregator.store.sealed import CohortRow
+from fsir.arrays import Integers
+from fsir.estimate.totals import Totals, opened_totals
+from fsir.estimate.trimming import grouped_totals
+from fsir.secure.opening import opened
+from fsir.secure.ring import ring_of
+
+
+def opened_values(federation: Federation, row: CohortRow) -> Integers:
+    """The sum of a cohort, with the noise of both aggregators."""
+    ring = ring_of(federation.task, federation.layouts[row.place.stage].stage)
+    return opened(ring, ring.unpack(row.own), ring.unpack(row.other))
+
+
+def gather_opened(store: Store, federation: Federation, stage: str) -> Totals:
+    """What the opened sums of a stage amount to, trimmed if there are groups.
+
+    Call it where the store stands still.
+    """
+    layout = federation.layouts[stage].stage
+    rows: dict[int, list[CohortRow]] = {}
+    for row in store.opened_cohorts(federation.key, stage):
+        rows.setdefault(row.place.group, []).append(row)
+    groups = []
+    for cohorts in rows.values():
+        total = _added(federation, iter(cohorts))
+        values = np.frombuffer(total.values, "<i8")
+        groups.append(opened_totals(layout, values, total.devices, len(cohorts), total.records))
+    if federation.task.secure is not None and federation.task.secure.groups == 1 and groups:
+        return groups[0]
+    return grouped_totals(layout, groups)
+
+
+def recount_opened(store: Store, federation: Federation, stage: str) -> TotalsRow:
+    """The totals of a stage, added up again from the opened sums."""
+    return _added(federation, store.opened_cohorts(federation.key, stage))
+
+
+def _added(federation: Federation, cohorts: Iterator[CohortRow]) -> TotalsRow:
+    total = TotalsRow()
+    for row in cohorts:
+        total = add(total, opened_values(federation, row), row.devices, row.records)
+    return total

@@ -1,0 +1,168 @@
+"""Sealed reports and cohorts, where two aggregators open sums: every statement about their tables.
+
+A share waits in `share` until its sum is opened; then it is deleted, and its id stands in `opened`
+for good. The key of `opened` is what no cohort can get around: nothing is opened twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from aggregator.store.database import Database
+from aggregator.store.sealed import OPENED, PENDING, CohortRow, Place, ShareRow
+
+_AT = 'task = ? AND stage = ? AND round = ? AND "group" = ?'
+
+
+class Shares(Database):
+    """The part of a store that keeps shares and cohorts."""
+
+    # --- shares -----------------------------------------------------------------------------------
+
+    def put_shares(self, task: int, rows: Iterable[ShareRow]) -> None:
+        """Keep shares; of a report that was opened before nothing is kept again."""
+        self._db.executemany(
+            'INSERT INTO share (task, id, device, stage, round, "group", n, payload, proposed)'
+            " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0"
+            " WHERE NOT EXISTS (SELECT 1 FROM opened WHERE task = ?1 AND id = ?2)",
+            ((task, row.id, row.device, *row.place, row.n, row.payload) for row in rows),
+        )
+
+    def waiting_shares(self, task: int) -> dict[Place, int]:
+        """How many reports wait, place by place."""
+        rows = self._db.execute(
+            'SELECT stage, round, "group", count(*) FROM share WHERE task = ?'
+            ' GROUP BY stage, round, "group"',
+            (task,),
+        )
+        return {Place(stage, round, group): count for stage, round, group, count in rows}
+
+    def share_ids(self, task: int, place: Place, most: int = -1) -> list[bytes]:
+        """The ids that wait in a place, the oldest first."""
+        rows = self._db.execute(
+            f"SELECT id FROM share WHERE {_AT} ORDER BY seq LIMIT ?", (task, *place, most)
+        )
+        return [id for (id,) in rows]
+
+    def payloads(self, task: int, ids: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+        """Records and share of these reports, all of which wait."""
+        query = "SELECT n, payload FROM share WHERE task = ? AND id = ?"
+        for id in ids:
+            yield self._db.execute(query, (task, id)).fetchone()
+
+    def mark_proposed(self, task: int, ids: Iterable[bytes]) -> None:
+        """Note that the other aggregator may open these."""
+        self._db.executemany(
+            "UPDATE share SET proposed = 1 WHERE task = ? AND id = ?", ((task, id) for id in ids)
+        )
+
+    def shares_of(self, task: int, device: str) -> list[tuple[bytes, bool]]:
+        """What waits of a device: ids, and whether the other aggregator may open them already."""
+        rows = self._db.execute(
+            "SELECT id, proposed FROM share WHERE task = ? AND device = ?", (task, device)
+        )
+        return [(id, bool(proposed)) for id, proposed in rows]
+
+    def delete_shares(self, task: int, device: str) -> None:
+        """Forget what waits of a device."""
+        self._db.execute("DELETE FROM share WHERE task = ? AND device = ?", (task, device))
+
+    # --- cohorts ----------------------------------------------------------------------------------
+
+    def cohort(self, task: int, place: Place, number: int) -> CohortRow | None:
+        """One cohort, if it is known."""
+        return next(self._cohorts(f"{_AT} AND number = ?", task, *place, number), None)
+
+    def cohorts(self, task: int) -> list[CohortRow]:
+        """All cohorts of a task, in the order in which they were begun."""
+        return list(self._cohorts("task = ?", task))
+
+    def opened_cohorts(self, task: int, stage: str) -> Iterator[CohortRow]:
+        """The cohorts of a stage that were opened."""
+        return self._cohorts("task = ? AND stage = ? AND state = ?", task, stage, OPENED)
+
+    def _cohorts(self, where: str, *values: object) -> Iterator[CohortRow]:
+        rows = self._db.execute(
+            'SELECT stage, round, "group", number, state, at, devices, records, own, other, answer'
+            f" FROM cohort WHERE {where} ORDER BY key",
+            values,
+        )
+        for stage, round, group, number, state, at, devices, records, own, other, answer in rows:
+            yield CohortRow(
+                place=Place(stage, round, group),
+                number=number,
+                state=state,
+                at=at,
+                devices=devices,
+                records=records,
+                own=own,
+                other=other,
+                answer=answer,
+            )
+
+    def last_cohorts(self, task: int) -> dict[Place, tuple[int, bool]]:
+        """In each place the number of the last cohort, and whether it is pending."""
+        rows = self._db.execute(
+            'SELECT stage, round, "group", max(number), state = ? FROM cohort WHERE task = ?'
+            ' GROUP BY stage, round, "group"',
+            (PENDING, task),
+        )
+        return {Place(*place): (number, bool(pending)) for *place, number, pending in rows}
+
+    def put_cohort(self, task: int, row: CohortRow) -> None:
+        """Add a cohort, or replace one that was pending."""
+        heading = (task, *row.place, row.number)
+        self._db.execute(
+            f"DELETE FROM cohort WHERE {_AT} AND number = ? AND state = ?", (*heading, PENDING)
+        )
+        self._db.execute(
+            'INSERT INTO cohort (task, stage, round, "group", number, state, at, devices, records,'
+            " own, other, answer) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (*heading, row.state, row.at, row.devices, row.records, row.own, row.other, row.answer),
+        )
+
+    def close_cohort(self, task: int, row: CohortRow, ids: Iterable[bytes]) -> None:
+        """Keep a cohort that is decided, note its ids as opened, and delete their shares.
+
+        Whatever else was proposed with it may be withdrawn again.
+        """
+        self.put_cohort(task, row)
+        named = [(row.number, task, id) for id in ids]
+        self._db.executemany(
+            "INSERT INTO opened (task, id, device, stage, round, number)"
+            " SELECT task, id, device, stage, round, ? FROM share WHERE task = ? AND id = ?",
+            named,
+        )
+        self._db.executemany("DELETE FROM share WHERE task = ? AND id = ?", (n[1:] for n in named))
+        self._db.execute(f"UPDATE share SET proposed = 0 WHERE {_AT}", (task, *row.place))
+
+    def opened_of(self, task: int, device: str) -> int:
+        """How many reports of a device were opened."""
+        (count,) = self._db.execute(
+            "SELECT count(*) FROM opened WHERE task = ? AND device = ?", (task, device)
+        ).fetchone()
+        return int(count)
+
+    def opened_rounds(self, task: int, stage: str) -> Iterator[tuple[str, int]]:
+        """Devices and rounds of the opened reports of a stage, device by device."""
+        return self._db.execute(
+            "SELECT device, round FROM opened WHERE task = ? AND stage = ? ORDER BY device, round",
+            (task, stage),
+        )
+
+    # --- noise ------------------------------------------------------------------------------------
+
+    def noise_key(self, task: int, place: Place, number: int) -> bytes | None:
+        """The key of the noise that cohorts of this number have in common over all rounds."""
+        row = self._db.execute(
+            'SELECT key FROM noise_key WHERE task = ? AND stage = ? AND "group" = ? AND number = ?',
+            (task, place.stage, place.group, number),
+        ).fetchone()
+        return None if row is None else bytes(row[0])
+
+    def put_noise_key(self, task: int, place: Place, number: int, key: bytes) -> None:
+        """Keep such a key, which is drawn once."""
+        self._db.execute(
+            "INSERT INTO noise_key VALUES (?, ?, ?, ?, ?)",
+            (task, place.stage, place.group, number, key),
+        )
