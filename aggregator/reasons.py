@@ -14,11 +14,11 @@ REASONS = {
     "than the topic's",
     "wrong device": "the report names another device than the topic that it came by",
     "wrong stage": "the task has no such stage",
+    "wrong round": "the stage has no such round",
     "no active set": "a final report came before the active set was published: "
     "nobody can know its features",
     "wrong shape": "the report holds other blocks, or votes of another shape, "
     "than the task asks for",
-    "wrong round": "the stage has fewer rounds",
     "does not open": "a share was sealed to another key than that of this aggregator, "
     "or for another device, stage, round or task",
     "not enrolled": "the operator of this aggregator has a roster, and the device is not on it",

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Take a device out again."""
     device = args.device
-    with opened(args) as (store, federations):
+    with opened(args, update=True) as (store, federations):
         if not args.future:
             _require_known(store, federations, device)
         elif not DEVICE_NAME.match(device):

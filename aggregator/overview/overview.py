@@ -55,11 +55,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggregator import merging
 from aggregator.federation import Federation
 from aggregator.overview import devices, growth, picture, refusals
 from aggregator.overview.progress import progress
 from aggregator.overview.words import time_text
+from aggregator.rounds.recount import agrees
 from aggregator.store.base import PublishedRow, Store
 from fsir.estimate.subspace import random_loss
 from fsir.wire.decode import decode
@@ -100,7 +100,7 @@ def _stages(store: Store, federation: Federation, recount: bool) -> dict[str, di
         row = store.totals(federation.key, stage)
         stages[stage] = {"devices": row.devices, "records": row.records}
         if recount:
-            stages[stage]["recount"] = merging.agrees(store, federation, stage)
+            stages[stage]["recount"] = agrees(store, federation, stage)
     return stages
 
 

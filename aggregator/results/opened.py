@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 import numpy as np
@@ -18,7 +19,7 @@ from fsir.secure.ring import ring_of
 
 def opened_values(federation: Federation, row: CohortRow) -> Integers:
     """The sum of a cohort, with the noise of both aggregators."""
-    ring = ring_of(federation.task, federation.layouts[row.place.stage].stage)
+    ring = ring_of(federation.task, federation.layouts[row.pool.stage].stage)
     return opened(ring, ring.unpack(row.own), ring.unpack(row.other))
 
 
@@ -30,7 +31,7 @@ def gather_opened(store: Store, federation: Federation, stage: str) -> Totals:
     layout = federation.layouts[stage].stage
     rows: dict[int, list[CohortRow]] = {}
     for row in store.opened_cohorts(federation.key, stage):
-        rows.setdefault(row.place.group, []).append(row)
+        rows.setdefault(row.pool.group, []).append(row)
     groups = []
     for cohorts in rows.values():
         total = _added(federation, iter(cohorts))
@@ -41,9 +42,26 @@ def gather_opened(store: Store, federation: Federation, stage: str) -> Totals:
     return grouped_totals(layout, groups)
 
 
-def recount_opened(store: Store, federation: Federation, stage: str) -> TotalsRow:
-    """The totals of a stage, added up again from the opened sums."""
-    return _added(federation, store.opened_cohorts(federation.key, stage))
+def series(store: Store, federation: Federation, stage: str) -> dict[tuple[int, ...], int]:
+    """The noise of both aggregators over rounds, as that of so many devices with these rounds.
+
+    The cohorts of one number in a group are one series over all rounds, whose noise hangs together
+    as that of a device does; it is what the devices of a cohort would bring, from each of the two.
+    """
+    rounds: dict[tuple[int, int], list[int]] = {}
+    for row in store.opened_cohorts(federation.key, stage):
+        rounds.setdefault((row.pool.group, row.number), []).append(row.pool.round)
+    patterns = Counter(tuple(sorted(found)) for found in rounds.values())
+    cohort = federation.layouts[stage].stage.cohort or 0
+    return {pattern: 2 * cohort * count for pattern, count in patterns.items()}
+
+
+def recounted(store: Store, federation: Federation, stage: str) -> dict[int, TotalsRow]:
+    """The totals of each round, added up again from the opened sums."""
+    rounds: dict[int, list[CohortRow]] = {}
+    for row in store.opened_cohorts(federation.key, stage):
+        rounds.setdefault(row.pool.round, []).append(row)
+    return {round: _added(federation, iter(rows)) for round, rows in rounds.items()}
 
 
 def _added(federation: Federation, cohorts: Iterator[CohortRow]) -> TotalsRow:

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 
-from aggregator.store.sealed import Place
+from aggregator.store.sealed import Pool
 from fsir.privacy.plan import SCREENING
 from fsir.task.task import Task
 
 
 def ripe(
-    task: Task, waiting: Mapping[Place, int], *, screened: int, late: bool, chosen: bool
-) -> list[Place]:
+    task: Task, waiting: Mapping[Pool, int], *, screened: int, late: bool, chosen: bool
+) -> list[Pool]:
     """Where the leader proposes to open a sum: wherever at least a cohort waits.
 
     Each cohort brings noise of its own. So screening waits until its quorum is there with those
     `screened` before, or it is `late`; and where the active set is `chosen`, nothing more of it is
     opened, because nobody would use it.
     """
-    full = [place for place, count in waiting.items() if lacking(task, count) == 0]
+    full = [pool for pool, count in waiting.items() if lacking(task, count) == 0]
     rule = task.screening
     if rule is None:
         return full
-    there = screened + sum(n for place, n in waiting.items() if place.stage == SCREENING)
+    there = screened + sum(n for pool, n in waiting.items() if pool.stage == SCREENING)
     screens = not chosen and (late or there >= rule.quorum)
-    return [place for place in full if screens or place.stage != SCREENING]
+    return [pool for pool in full if screens or pool.stage != SCREENING]
 
 
 def lacking(task: Task, waiting: int) -> int:

@@ -12,7 +12,7 @@ from aggregator.publication import Publication
 from aggregator.reasons import Refusal
 from aggregator.secure.intake import EARLY
 from aggregator.store.base import ReportRow, Store
-from aggregator.store.sealed import Place, ShareRow
+from aggregator.store.sealed import Pool, ShareRow
 from fsir.secure.groups import group_of
 from fsir.secure.report import secure_of
 from fsir.task.secure import HELPER
@@ -44,29 +44,29 @@ def _turn_away(store: Store, federation: Federation, arrivals: Sequence[Arrival]
             arrival.refusal = Refusal("not enrolled", detail)
 
 
-def _keep(
-    store: Store, federation: Federation, stage: str, group: Sequence[Arrival], now: float
-) -> None:
-    """Keep new reports: who has reported, and apart from it our shares, until they are opened."""
-    secure = secure_of(federation.task)
-    counted = []
-    shares = []
-    for arrival in group:
-        if arrival.report is None:
-            continue
-        n = arrival.report.n
-        part = group_of(federation.digest, arrival.device, secure.groups)
-        counted.append(
-            ReportRow(device=arrival.device, stage=stage, id=arrival.id, n=n, raw=b"", at=now)
+def _keep(store: Store, federation: Federation, fresh: Sequence[Arrival], now: float) -> None:
+    """Keep new reports, of each our share, until they are opened."""
+    groups = secure_of(federation.task).groups
+    counted = [
+        ReportRow(
+            device=a.device,
+            stage=a.stage,
+            round=a.round,
+            id=a.id,
+            n=a.report.n,
+            raw=a.share,
+            at=now,
         )
-        shares.append(
-            ShareRow(
-                id=arrival.id,
-                device=arrival.device,
-                place=Place(stage, arrival.report.round, part),
-                n=n,
-                payload=arrival.share,
-            )
+        for a in fresh
+        if a.report is not None
+    ]
+    shares = [
+        ShareRow(
+            id=row.id,
+            device=row.device,
+            pool=Pool(row.stage, row.round, group_of(federation.digest, row.device, groups)),
         )
+        for row in counted
+    ]
     store.insert(federation.key, counted)
     store.put_shares(federation.key, shares)

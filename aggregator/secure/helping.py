@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from aggregator.federation import Federation
 from aggregator.secure.cohorts import common
-from aggregator.secure.intake import rounds_of
 from aggregator.secure.seat import Seat
-from aggregator.secure.summing import own_sum, place_of
+from aggregator.secure.summing import own_sum, pool_of
 from aggregator.store.base import Store
 from aggregator.store.sealed import OPENED, CohortRow
 from fsir.privacy.noise import Noise
@@ -30,11 +29,11 @@ def answer(
     fault = _misplaced(federation, heading)
     if fault:
         return _declined(seat, heading, fault)
-    place = place_of(heading)
-    known = store.cohort(federation.key, place, heading.number)
+    pool = pool_of(heading)
+    known = store.cohort(federation.key, pool, heading.number)
     if known is not None:
         return known.answer
-    ids = common(proposal.ids, set(store.share_ids(federation.key, place)))
+    ids = common(proposal.ids, set(store.share_ids(federation.key, pool)))
     least = secure_of(federation.task).cohort
     if len(ids) < least:
         fault = f"{len(ids)} of {len(proposal.ids)} reports wait here, at least {least} are needed"
@@ -43,7 +42,7 @@ def answer(
     packed = seat.reader(federation, heading.stage).ring.pack(own)
     said = encode_cohort(Answer(heading, ids, packed), seat.pair.sign)
     row = CohortRow(
-        place=place,
+        pool=pool,
         number=heading.number,
         state=OPENED,
         at=now,
@@ -62,7 +61,7 @@ def _misplaced(federation: Federation, heading: Heading) -> str:
         return f"task {heading.task.hex()[:16]}: this is {federation.digest.hex()[:16]}"
     if heading.stage not in federation.layouts:
         return f"stage {heading.stage!r}: is none of this task, or its active set is not here yet"
-    if heading.round > (rounds := rounds_of(federation, heading.stage)):
+    if heading.round > (rounds := federation.rounds(heading.stage)):
         return f"round {heading.round}: the stage has {rounds}"
     if heading.group >= (groups := secure_of(federation.task).groups):
         return f"group {heading.group}: the task has {groups}"

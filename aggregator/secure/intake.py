@@ -40,6 +40,7 @@ def _open(arrival: Arrival, federation: Federation, seat: Seat) -> None:
         _note(arrival)
         return
     arrival.stage = report.stage
+    arrival.round = report.round
     arrival.task = report.task
     if _is_early(report, federation, seat):
         arrival.status = EARLY
@@ -88,8 +89,6 @@ def _mismatch(report: Shared, device: str, federation: Federation, seat: Seat) -
     fault = intake.misplaced(report, device, federation)
     if fault is not None:
         return fault
-    if report.round > (rounds := rounds_of(federation, report.stage)):
-        return Refusal("wrong round", f"round {report.round} of a stage that has {rounds}")
     if report.n != (n := report_size(federation.task)):
         return Refusal("wrong size", f"n = {report.n} records where the task asks for {n}")
     lengths = (len(report.leader), len(report.helper))
@@ -98,8 +97,3 @@ def _mismatch(report: Shared, device: str, federation: Federation, seat: Seat) -
         held = f"shares of {lengths} bytes where {expected} are expected"
         return Refusal("wrong shape", held)
     return None
-
-
-def rounds_of(federation: Federation, stage: str) -> int:
-    """How many rounds a stage has: screening happens once."""
-    return federation.task.rounds if stage == FINAL else 1

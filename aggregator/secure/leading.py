@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import logging
 
+from aggregator import merging
 from aggregator.federation import Federation, add
 from aggregator.secure.cohorts import common
 from aggregator.secure.seat import Seat
-from aggregator.secure.summing import own_sum, place_of
+from aggregator.secure.summing import own_sum, pool_of
 from aggregator.store.base import Store
-from aggregator.store.sealed import LOST, OPENED, PENDING, CohortRow, Place
+from aggregator.store.sealed import LOST, OPENED, PENDING, CohortRow, Pool
 from fsir.errors import MessageError
 from fsir.limits import MOST_IN_COHORT
 from fsir.privacy.noise import Noise
@@ -25,21 +26,21 @@ from fsir.wire.cohort import Answer, Heading, Proposal
 log = logging.getLogger("fsir.aggregator")
 
 
-def propose(store: Store, federation: Federation, place: Place, now: float) -> Proposal:
-    """Inside a transaction: the cohort that is pending in a place, or the next one there."""
-    last, pending = store.last_cohorts(federation.key).get(place, (0, False))
+def propose(store: Store, federation: Federation, pool: Pool, now: float) -> Proposal:
+    """Inside a transaction: the cohort that is pending in a pool, or the next one there."""
+    last, pending = store.last_cohorts(federation.key).get(pool, (0, False))
     number = last if pending else last + 1
     if not pending:
-        row = CohortRow(place=place, number=number, state=PENDING, at=now)
+        row = CohortRow(pool=pool, number=number, state=PENDING, at=now)
         store.put_cohort(federation.key, row)
-    ids = store.share_ids(federation.key, place, MOST_IN_COHORT)
+    ids = store.share_ids(federation.key, pool, MOST_IN_COHORT)
     store.mark_proposed(federation.key, ids)
     heading = Heading(
         task=federation.digest,
-        stage=place.stage,
+        stage=pool.stage,
         number=number,
-        group=place.group,
-        round=place.round,
+        group=pool.group,
+        round=pool.round,
     )
     return Proposal(heading, tuple(sorted(ids)))
 
@@ -52,10 +53,10 @@ def open_answer(
     `MessageError` for an answer that is not to be used.
     """
     heading = answer.heading
-    place = place_of(heading)
-    row = store.cohort(federation.key, place, heading.number)
+    pool = pool_of(heading)
+    row = store.cohort(federation.key, pool, heading.number)
     if heading.task != federation.digest or row is None:
-        raise MessageError(f"cohort {heading.number} of {place}: was never proposed")
+        raise MessageError(f"cohort {heading.number} of {pool}: was never proposed")
     if row.state != PENDING:
         return False  # it was answered before
     ring = seat.reader(federation, heading.stage).ring
@@ -63,13 +64,13 @@ def open_answer(
     least = secure_of(federation.task).cohort
     if len(answer.ids) < least:
         raise MessageError(f"a cohort of {len(answer.ids)} reports: at least {least} are needed")
-    held = common(answer.ids, set(store.share_ids(federation.key, place)))
+    held = common(answer.ids, set(store.share_ids(federation.key, pool)))
     if len(held) < len(answer.ids):
         _give_up(store, federation, row, answer, held)
         return False
     own, records = own_sum(store, federation, seat, heading, answer.ids, noise)
     done = CohortRow(
-        place=place,
+        pool=pool,
         number=heading.number,
         state=OPENED,
         at=now,
@@ -78,10 +79,12 @@ def open_answer(
         own=ring.pack(own),
         other=answer.total,
     )
+    places = store.share_places(federation.key, answer.ids)
     store.close_cohort(federation.key, done, answer.ids)
-    totals = store.totals(federation.key, heading.stage)
+    totals = store.totals(federation.key, heading.stage, heading.round)
     totals = add(totals, opened(ring, own, theirs), done.devices, records)
-    store.put_totals(federation.key, heading.stage, totals)
+    store.put_totals(federation.key, heading.stage, totals, heading.round)
+    merging.take(store, federation, places)
     log.info("task %r: the sum of %d reports is open", federation.name, done.devices)
     return True
 
@@ -90,7 +93,7 @@ def _give_up(
     store: Store, federation: Federation, row: CohortRow, answer: Answer, held: tuple[bytes, ...]
 ) -> None:
     """Close a cohort that the helper has opened and that is not all here: this store is older."""
-    lost = CohortRow(place=row.place, number=row.number, state=LOST, at=row.at, devices=len(held))
+    lost = CohortRow(pool=row.pool, number=row.number, state=LOST, at=row.at, devices=len(held))
     store.close_cohort(federation.key, lost, held)
     log.error(
         "task %r: the helper has opened %d reports of which only %d are here: their sum is lost. "

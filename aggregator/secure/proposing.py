@@ -11,7 +11,7 @@ from aggregator.secure import leading
 from aggregator.secure.cohorts import ripe
 from aggregator.secure.seat import Seat, cohort_topic
 from aggregator.store.base import Store
-from aggregator.store.sealed import Place
+from aggregator.store.sealed import Pool
 from fsir.net.backoff import Delays
 from fsir.privacy.plan import SCREENING
 from fsir.task.secure import LEADER
@@ -35,8 +35,8 @@ class Proposing:
         self._seat = seat
         self._delays = delays or Delays(first=FIRST_SECONDS, longest=LONGEST_SECONDS)
         self._rng = rng or random.SystemRandom()
-        # By task and place: the cohort, how often it was proposed, and when it is next.
-        self._sent: dict[tuple[str, Place], tuple[int, int, float]] = {}
+        # By task and pool: the cohort, how often it was proposed, and when it is next.
+        self._sent: dict[tuple[str, Pool], tuple[int, int, float]] = {}
 
     def forget(self) -> None:
         """Propose everything that is pending again at once: a new connection was made."""
@@ -45,19 +45,19 @@ class Proposing:
     def due(self, federations: Iterable[Federation], now: float) -> list[Publication]:
         """The proposals to be made now."""
         return [
-            self._propose(federation, place, now)
+            self._propose(federation, pool, now)
             for federation in federations
-            for place in self._places(federation, now)
+            for pool in self._pools(federation, now)
         ]
 
-    def _places(self, federation: Federation, now: float) -> list[Place]:
+    def _pools(self, federation: Federation, now: float) -> list[Pool]:
         cohorts = self._store.last_cohorts(federation.key)
-        pending = {place: number for place, (number, open_) in cohorts.items() if open_}
-        fresh = [place for place in self._ripe(federation, now) if place not in pending]
+        pending = {pool: number for pool, (number, open_) in cohorts.items() if open_}
+        fresh = [pool for pool in self._ripe(federation, now) if pool not in pending]
         again = [p for p, number in pending.items() if self._again(federation, p, number, now)]
         return fresh + again
 
-    def _ripe(self, federation: Federation, now: float) -> list[Place]:
+    def _ripe(self, federation: Federation, now: float) -> list[Pool]:
         task = federation.task
         rule = task.screening
         late = False
@@ -72,18 +72,18 @@ class Proposing:
             chosen=federation.active is not None,
         )
 
-    def _again(self, federation: Federation, place: Place, number: int, now: float) -> bool:
-        last, _, when = self._sent.get((federation.name, place), (0, 0, 0.0))
+    def _again(self, federation: Federation, pool: Pool, number: int, now: float) -> bool:
+        last, _, when = self._sent.get((federation.name, pool), (0, 0, 0.0))
         # A clock that was set back must not stop us.
         return last != number or now >= when or now < when - 2.0 * self._delays.longest
 
-    def _propose(self, federation: Federation, place: Place, now: float) -> Publication:
+    def _propose(self, federation: Federation, pool: Pool, now: float) -> Publication:
         with self._store.transaction():
-            proposal = leading.propose(self._store, federation, place, now)
+            proposal = leading.propose(self._store, federation, pool, now)
         number = proposal.heading.number
-        last, attempt, _ = self._sent.get((federation.name, place), (0, 0, 0.0))
+        last, attempt, _ = self._sent.get((federation.name, pool), (0, 0, 0.0))
         attempt = attempt if last == number else 0
         when = now + self._delays.after(attempt, self._rng)
-        self._sent[federation.name, place] = (number, attempt + 1, when)
+        self._sent[federation.name, pool] = (number, attempt + 1, when)
         raw = encode_cohort(proposal, self._seat.pair.sign)
         return Publication(cohort_topic(federation.task, LEADER), raw, retain=False)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from aggregator.federation import Federation
 from aggregator.secure.seat import Seat
 from aggregator.store.base import Store
-from aggregator.store.sealed import Place
+from aggregator.store.sealed import Pool
 from fsir.privacy.noise import Noise
 from fsir.privacy.plan import Stage
 from fsir.privacy.rounds.correlated import KEY_BYTES, round_noise
@@ -44,9 +44,9 @@ def own_sum(
     return noised_sum(stage, reader.ring, [total], drawn), records
 
 
-def place_of(heading: Heading) -> Place:
+def pool_of(heading: Heading) -> Pool:
     """Where the cohort of a heading is."""
-    return Place(heading.stage, heading.round, heading.group)
+    return Pool(heading.stage, heading.round, heading.group)
 
 
 def _noise_of(
@@ -59,9 +59,9 @@ def _noise_of(
     series = noise.for_stage(f"group {heading.group} cohort {heading.number}")
     if len(stage.factorisation.coefficients) == 1:
         return round_noise(series, stage, heading.round)
-    place = place_of(heading)
-    key = store.noise_key(federation.key, place, heading.number)
+    pool = pool_of(heading)
+    key = store.noise_key(federation.key, pool, heading.number)
     if key is None:
         key = secrets.token_bytes(KEY_BYTES)
-        store.put_noise_key(federation.key, place, heading.number, key)
+        store.put_noise_key(federation.key, pool, heading.number, key)
     return round_noise(series, stage, heading.round, key)

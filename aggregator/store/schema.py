@@ -54,12 +54,45 @@ CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX report_at ON report (task, stage, at);
 CREATE INDEX refused_task ON refused (task);
 """
-# Where two aggregators open sums: shares that wait, ids of what was opened, and the cohorts.
+# Rounds: a report, its totals and its deletion belong to one. `raw` is empty where only the totals
+# still have it. `taken` has for each device, and `pattern` for each set of rounds how many devices
+# there are whose rounds in the totals are exactly these (`aggregator.rounds.sets`); both only where
+# a task has several.
+_ROUNDS = """
+CREATE TABLE report_of_round (seq INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES task,
+    device TEXT NOT NULL, stage TEXT NOT NULL, round INTEGER NOT NULL DEFAULT 1, id BLOB NOT NULL,
+    n INTEGER NOT NULL, raw BLOB, at REAL NOT NULL, UNIQUE (task, device, stage, round));
+INSERT INTO report_of_round SELECT seq, task, device, stage, 1, id, n, raw, at FROM report;
+DROP TABLE report;
+ALTER TABLE report_of_round RENAME TO report;
+CREATE INDEX report_at ON report (task, stage, at);
+CREATE TABLE totals_of_round (task INTEGER NOT NULL REFERENCES task, stage TEXT NOT NULL,
+    round INTEGER NOT NULL DEFAULT 1, devices INTEGER NOT NULL, records INTEGER NOT NULL,
+    change INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (task, stage, round));
+INSERT INTO totals_of_round SELECT task, stage, 1, devices, records, change, data FROM totals;
+DROP TABLE totals;
+ALTER TABLE totals_of_round RENAME TO totals;
+CREATE TABLE readmitted_round (task INTEGER NOT NULL REFERENCES task, device TEXT NOT NULL,
+    stage TEXT NOT NULL, round INTEGER NOT NULL DEFAULT 1, id BLOB NOT NULL,
+    PRIMARY KEY (task, device, stage, round)) WITHOUT ROWID;
+INSERT INTO readmitted_round SELECT task, device, stage, 1, id FROM readmitted;
+DROP TABLE readmitted;
+ALTER TABLE readmitted_round RENAME TO readmitted;
+CREATE TABLE taken (task INTEGER NOT NULL REFERENCES task, stage TEXT NOT NULL,
+    device TEXT NOT NULL, rounds TEXT NOT NULL, PRIMARY KEY (task, stage, device)) WITHOUT ROWID;
+CREATE TABLE pattern (task INTEGER NOT NULL REFERENCES task, stage TEXT NOT NULL,
+    rounds TEXT NOT NULL, devices INTEGER NOT NULL, PRIMARY KEY (task, stage, rounds))
+    WITHOUT ROWID;
+ALTER TABLE version ADD COLUMN round INTEGER;
+ALTER TABLE version ADD COLUMN moved REAL;
+ALTER TABLE version ADD COLUMN drift INTEGER;
+"""
+# Where two aggregators open sums: reports that wait, ids of what was opened, and the cohorts.
 _SHARES = """
 CREATE TABLE share (seq INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES task, id BLOB NOT \
 NULL, device TEXT NOT NULL,
-    stage TEXT NOT NULL, round INTEGER NOT NULL, "group" INTEGER NOT NULL, n INTEGER NOT NULL,
-    payload BLOB NOT NULL, proposed INTEGER NOT NULL, UNIQUE (task, id));
+    stage TEXT NOT NULL, round INTEGER NOT NULL, "group" INTEGER NOT NULL,
+    proposed INTEGER NOT NULL, UNIQUE (task, id));
 CREATE TABLE opened (task INTEGER NOT NULL REFERENCES task, id BLOB NOT NULL, device TEXT NOT NULL,
     stage TEXT NOT NULL, round INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (task, id)) \
 WITHOUT ROWID;
@@ -73,8 +106,8 @@ CREATE TABLE noise_key (task INTEGER NOT NULL REFERENCES task, stage TEXT NOT NU
 INTEGER NOT NULL,
     number INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY (task, stage, "group", number))
     WITHOUT ROWID;
-CREATE INDEX share_place ON share (task, stage, round, "group");
+CREATE INDEX share_pool ON share (task, stage, round, "group");
 CREATE INDEX share_device ON share (task, device);
 CREATE INDEX opened_device ON opened (task, device);
 """
-STEPS = (_REPORTS, _INSTANCES, _OPERATIONS, _SHARES)  # the k-th leads to format k
+STEPS = (_REPORTS, _INSTANCES, _OPERATIONS, _ROUNDS, _SHARES)  # the k-th leads to format k

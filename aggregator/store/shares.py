@@ -1,7 +1,8 @@
 """Sealed reports and cohorts, where two aggregators open sums: every statement about their tables.
 
-A share waits in `share` until its sum is opened; then it is deleted, and its id stands in `opened`
-for good. The key of `opened` is what no cohort can get around: nothing is opened twice.
+The bytes of a counted report are our share of it, which waits as long as it stands in `share`. When
+its sum is opened they are dropped, and its id stands in `opened` for good: the key of that table is
+what no cohort can get around.
 """
 
 from __future__ import annotations
@@ -9,9 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from aggregator.store.database import Database
-from aggregator.store.sealed import OPENED, PENDING, CohortRow, Place, ShareRow
+from aggregator.store.sealed import OPENED, PENDING, CohortRow, Pool, ShareRow
 
 _AT = 'task = ? AND stage = ? AND round = ? AND "group" = ?'
+_WITH_REPORT = (
+    "share s JOIN report r ON"
+    " r.task = s.task AND r.device = s.device AND r.stage = s.stage AND r.round = s.round"
+)
 
 
 class Shares(Database):
@@ -22,33 +27,38 @@ class Shares(Database):
     def put_shares(self, task: int, rows: Iterable[ShareRow]) -> None:
         """Keep shares; of a report that was opened before nothing is kept again."""
         self._db.executemany(
-            'INSERT INTO share (task, id, device, stage, round, "group", n, payload, proposed)'
-            " SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, 0"
+            'INSERT INTO share (task, id, device, stage, round, "group", proposed)'
+            " SELECT ?1, ?2, ?3, ?4, ?5, ?6, 0"
             " WHERE NOT EXISTS (SELECT 1 FROM opened WHERE task = ?1 AND id = ?2)",
-            ((task, row.id, row.device, *row.place, row.n, row.payload) for row in rows),
+            ((task, row.id, row.device, *row.pool) for row in rows),
         )
 
-    def waiting_shares(self, task: int) -> dict[Place, int]:
-        """How many reports wait, place by place."""
+    def waiting_shares(self, task: int) -> dict[Pool, int]:
+        """How many reports wait, pool by pool."""
         rows = self._db.execute(
             'SELECT stage, round, "group", count(*) FROM share WHERE task = ?'
             ' GROUP BY stage, round, "group"',
             (task,),
         )
-        return {Place(stage, round, group): count for stage, round, group, count in rows}
+        return {Pool(stage, round, group): count for stage, round, group, count in rows}
 
-    def share_ids(self, task: int, place: Place, most: int = -1) -> list[bytes]:
-        """The ids that wait in a place, the oldest first."""
+    def share_ids(self, task: int, pool: Pool, most: int = -1) -> list[bytes]:
+        """The ids that wait in a pool, the oldest first."""
         rows = self._db.execute(
-            f"SELECT id FROM share WHERE {_AT} ORDER BY seq LIMIT ?", (task, *place, most)
+            f"SELECT id FROM share WHERE {_AT} ORDER BY seq LIMIT ?", (task, *pool, most)
         )
         return [id for (id,) in rows]
 
     def payloads(self, task: int, ids: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
         """Records and share of these reports, all of which wait."""
-        query = "SELECT n, payload FROM share WHERE task = ? AND id = ?"
+        query = f"SELECT r.n, r.raw FROM {_WITH_REPORT} WHERE s.task = ? AND s.id = ?"
         for id in ids:
             yield self._db.execute(query, (task, id)).fetchone()
+
+    def share_places(self, task: int, ids: Iterable[bytes]) -> list[tuple[str, str, int]]:
+        """Device, stage and round of these reports, all of which wait."""
+        query = "SELECT device, stage, round FROM share WHERE task = ? AND id = ?"
+        return [self._db.execute(query, (task, id)).fetchone() for id in ids]
 
     def mark_proposed(self, task: int, ids: Iterable[bytes]) -> None:
         """Note that the other aggregator may open these."""
@@ -69,9 +79,9 @@ class Shares(Database):
 
     # --- cohorts ----------------------------------------------------------------------------------
 
-    def cohort(self, task: int, place: Place, number: int) -> CohortRow | None:
+    def cohort(self, task: int, pool: Pool, number: int) -> CohortRow | None:
         """One cohort, if it is known."""
-        return next(self._cohorts(f"{_AT} AND number = ?", task, *place, number), None)
+        return next(self._cohorts(f"{_AT} AND number = ?", task, *pool, number), None)
 
     def cohorts(self, task: int) -> list[CohortRow]:
         """All cohorts of a task, in the order in which they were begun."""
@@ -89,7 +99,7 @@ class Shares(Database):
         )
         for stage, round, group, number, state, at, devices, records, own, other, answer in rows:
             yield CohortRow(
-                place=Place(stage, round, group),
+                pool=Pool(stage, round, group),
                 number=number,
                 state=state,
                 at=at,
@@ -100,18 +110,18 @@ class Shares(Database):
                 answer=answer,
             )
 
-    def last_cohorts(self, task: int) -> dict[Place, tuple[int, bool]]:
-        """In each place the number of the last cohort, and whether it is pending."""
+    def last_cohorts(self, task: int) -> dict[Pool, tuple[int, bool]]:
+        """In each pool the number of the last cohort, and whether it is pending."""
         rows = self._db.execute(
             'SELECT stage, round, "group", max(number), state = ? FROM cohort WHERE task = ?'
             ' GROUP BY stage, round, "group"',
             (PENDING, task),
         )
-        return {Place(*place): (number, bool(pending)) for *place, number, pending in rows}
+        return {Pool(*pool): (number, bool(pending)) for *pool, number, pending in rows}
 
     def put_cohort(self, task: int, row: CohortRow) -> None:
         """Add a cohort, or replace one that was pending."""
-        heading = (task, *row.place, row.number)
+        heading = (task, *row.pool, row.number)
         self._db.execute(
             f"DELETE FROM cohort WHERE {_AT} AND number = ? AND state = ?", (*heading, PENDING)
         )
@@ -133,8 +143,13 @@ class Shares(Database):
             " SELECT task, id, device, stage, round, ? FROM share WHERE task = ? AND id = ?",
             named,
         )
+        self._db.executemany(
+            "UPDATE report SET raw = x'' WHERE seq ="
+            f" (SELECT r.seq FROM {_WITH_REPORT} WHERE s.task = ? AND s.id = ?)",
+            (n[1:] for n in named),
+        )
         self._db.executemany("DELETE FROM share WHERE task = ? AND id = ?", (n[1:] for n in named))
-        self._db.execute(f"UPDATE share SET proposed = 0 WHERE {_AT}", (task, *row.place))
+        self._db.execute(f"UPDATE share SET proposed = 0 WHERE {_AT}", (task, *row.pool))
 
     def opened_of(self, task: int, device: str) -> int:
         """How many reports of a device were opened."""
@@ -143,26 +158,19 @@ class Shares(Database):
         ).fetchone()
         return int(count)
 
-    def opened_rounds(self, task: int, stage: str) -> Iterator[tuple[str, int]]:
-        """Devices and rounds of the opened reports of a stage, device by device."""
-        return self._db.execute(
-            "SELECT device, round FROM opened WHERE task = ? AND stage = ? ORDER BY device, round",
-            (task, stage),
-        )
-
     # --- noise ------------------------------------------------------------------------------------
 
-    def noise_key(self, task: int, place: Place, number: int) -> bytes | None:
+    def noise_key(self, task: int, pool: Pool, number: int) -> bytes | None:
         """The key of the noise that cohorts of this number have in common over all rounds."""
         row = self._db.execute(
             'SELECT key FROM noise_key WHERE task = ? AND stage = ? AND "group" = ? AND number = ?',
-            (task, place.stage, place.group, number),
+            (task, pool.stage, pool.group, number),
         ).fetchone()
         return None if row is None else bytes(row[0])
 
-    def put_noise_key(self, task: int, place: Place, number: int, key: bytes) -> None:
+    def put_noise_key(self, task: int, pool: Pool, number: int, key: bytes) -> None:
         """Keep such a key, which is drawn once."""
         self._db.execute(
             "INSERT INTO noise_key VALUES (?, ?, ?, ?, ?)",
-            (task, place.stage, place.group, number, key),
+            (task, pool.stage, pool.group, number, key),
         )

@@ -157,7 +157,7 @@ class Two:
         for row in self.store(LEADER).opened_cohorts(federation.key, "final"):
             ring = ring_of(self.task, federation.layouts["final"].stage)
             values = opened(ring, ring.unpack(row.own), ring.unpack(row.other))
-            sums[row.place.round, row.place.group, row.number] = values
+            sums[row.pool.round, row.pool.group, row.number] = values
         return sums
 
     def opened_ids(self, role: str) -> dict[tuple[str, int, int], set[bytes]]:
