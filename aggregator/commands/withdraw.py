@@ -12,6 +12,7 @@ from aggregator.commands.stored import add_json, add_store, opened
 from aggregator.enrolment.names import NAME_RULE
 from aggregator.enrolment.nearest import meant
 from aggregator.federation import Federation
+from aggregator.secure import withdrawal
 from aggregator.store.base import Store, StoreError
 from fsir.limits import DEVICE_NAME
 
@@ -23,6 +24,8 @@ accepted. A running daemon publishes the subspace without it within seconds, and
 which stops. The active
 set stays: it is pinned on all devices. `readmit` undoes a slip; it does not bring deleted bytes \
 back.
+
+Where two aggregators open sums, a report can be taken out at either of them until its sum is open.
 """
 }
 
@@ -49,13 +52,19 @@ def run(args: argparse.Namespace) -> int:
             raise StoreError(f"{device!r}: no device can have this name, which has {NAME_RULE}")
         taken = Counter({federation.name: 0 for federation in federations})
         for federation in federations:  # of one name there may be several editions
-            taken[federation.name] += merging.withdraw(store, federation, device, time.time())
+            taken[federation.name] += _withdraw(store, federation, device, args.future)
         scrubbed = store.scrub()
     if args.json:
         print(json.dumps({"device": device, "withdrawn_reports": taken, "scrubbed": scrubbed}))
     else:
         _print(device, taken, scrubbed)
     return 0
+
+
+def _withdraw(store: Store, federation: Federation, device: str, future: bool) -> int:
+    if federation.task.secure is None:
+        return merging.withdraw(store, federation, device, time.time())
+    return withdrawal.withdraw(store, federation, device, time.time(), future=future)
 
 
 def _require_known(store: Store, federations: list[Federation], device: str) -> None:
