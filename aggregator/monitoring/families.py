@@ -36,6 +36,11 @@ _OF_A_SUBSPACE: tuple[tuple[str, str, Callable[[Subspace], float | None]], ...] 
     ),
     ("fsir_subspace_devices", "devices in the subspace", lambda subspace: subspace.devices),
     ("fsir_subspace_records", "records in the subspace", lambda subspace: subspace.records),
+    (
+        "fsir_subspace_moved_ratio",
+        "distance of the subspace to its version before over its expected error",
+        lambda subspace: subspace.moved,
+    ),
 )
 
 
@@ -109,6 +114,7 @@ class _Seen:
 
     target: Target
     states: Mapping[str, int]
+    unopened: int | None
     last_at: float | None
     newest: VersionRow | None
 
@@ -139,9 +145,16 @@ def _seen(store: Store, federation: Federation) -> _Seen:
     return _Seen(
         target=target_of(store, federation, states),
         states=states,
+        unopened=_unopened(store, federation),
         last_at=arrivals[0] if arrivals else None,
         newest=versions[-1] if versions else None,
     )
+
+
+def _unopened(store: Store, federation: Federation) -> int | None:
+    if federation.task.secure is None:
+        return None
+    return sum(store.waiting_shares(federation.key).values())
 
 
 # Of each task, as the store knows it.
@@ -158,6 +171,11 @@ _OF_A_TASK: tuple[tuple[str, str, Callable[[_Seen], float | None]], ...] = (
     ),
     ("fsir_roster_devices", "on the roster", lambda seen: seen.states["roster"]),
     (
+        "fsir_unopened_reports",
+        "sealed reports that wait for a sum, where two aggregators open such",
+        lambda seen: seen.unopened,
+    ),
+    (
         "fsir_last_report_timestamp_seconds",
         "when the last report was counted, in seconds since 1970",
         lambda seen: seen.last_at,
@@ -171,6 +189,16 @@ _OF_A_TASK: tuple[tuple[str, str, Callable[[_Seen], float | None]], ...] = (
         "fsir_forecast_error",
         "expected projection loss with twice as many devices",
         lambda seen: seen.newest.forecast_error if seen.newest else None,
+    ),
+    (
+        "fsir_round",
+        "the newest round in the subspace",
+        lambda seen: seen.newest.round if seen.newest else None,
+    ),
+    (
+        "fsir_drift_round",
+        "the round since which something has changed that noise does not explain",
+        lambda seen: seen.newest.drift if seen.newest else None,
     ),
 )
 

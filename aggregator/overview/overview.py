@@ -17,8 +17,17 @@
             "per_hour": reports per hour or None, "per_hour_over": over what, in words, or None,
             "last_at": time of the last report or None,
             "to_go_seconds": at this rate, or None,
-            "waits_for": {"code": "first report", "quorum", "active set", "estimate", "reports" or
-                "nothing", "text": the same in words}},
+            "waits_for": {"code": "first report", "quorum", "active set", "cohort", "estimate",
+                "reports" or "nothing", "text": the same in words}},
+        "rounds": only if the task has several: {"of": how many, "current": the one that devices
+            report in, by the clock or by what was counted, "counted": [{"round", "devices",
+            "records"}, ...], the oldest first, `rounds.NEWEST` at most, "moved": how far the newest
+            version has moved, in units of its expected error, or None, "drift_since": the round
+            since which something has changed that noise does not explain, or None},
+        "cohorts": only if two aggregators open sums: {"cohort": devices in a sum at least, "groups":
+            how many, "waiting": reports that are not opened, "pools": [{"stage", "round", "group",
+            "waiting", "lacking": how many more a sum needs, "pending": whether the other aggregator
+            was asked, "opened": reports, "cohorts": sums}, ...], `cohorts.NEWEST` at most},
         "subspace": None before there is one, else {
             "version", "published": time, "dimension", "singular_values": [float, ...],
             "noise_level": what singular values must exceed, "expected_error",
@@ -26,7 +35,8 @@
             "records", "notes": [text, ...]},
         "history": [{"version", "at": time, "devices", "records", "dimension", "expected_error",
             "expected_accuracy": float or None, "angle_degrees": the largest angle to the version
-            before, or None}, ...], the oldest first, `growth.MOST_VERSIONS` at most,
+            before, or None, and where there are rounds "round", "moved" and "drift_since"}, ...],
+            the oldest first, `growth.MOST_VERSIONS` at most,
         "forecast": None or {"devices": twice as many as now, "expected_error",
             "expected_accuracy": float or None},
         "directions": None or {"features": [name, ...], "loadings": [[float for each feature], ...
@@ -57,8 +67,11 @@ from typing import Any
 
 from aggregator.federation import Federation
 from aggregator.overview import devices, growth, picture, refusals
+from aggregator.overview.cohorts import cohorts
 from aggregator.overview.progress import progress
+from aggregator.overview.rounds import rounds
 from aggregator.overview.words import time_text
+from aggregator.results.opened import agrees_with_opened
 from aggregator.rounds.recount import agrees
 from aggregator.store.base import PublishedRow, Store
 from fsir.estimate.subspace import random_loss
@@ -82,6 +95,8 @@ def overview(
         "stages": _stages(store, federation, recount),
         "active": _active(federation),
         "progress": progress(store, federation, states, now),
+        **rounds(store, federation, versions, now),
+        **cohorts(store, federation),
         "subspace": _subspace(subspace, shown),
         "history": growth.history(versions, shown, subspace),
         "forecast": growth.forecast(versions, subspace),
@@ -97,10 +112,14 @@ def overview(
 def _stages(store: Store, federation: Federation, recount: bool) -> dict[str, dict[str, Any]]:
     stages: dict[str, dict[str, Any]] = {}
     for stage in list(federation.layouts):  # the daemon may pin an active set meanwhile
-        row = store.totals(federation.key, stage)
-        stages[stage] = {"devices": row.devices, "records": row.records}
+        rows = store.rounds(federation.key, stage)
+        devices = sum(row.devices for row in rows)
+        if federation.follows(stage):
+            devices = sum(store.patterns(federation.key, stage).values())
+        stages[stage] = {"devices": devices, "records": sum(row.records for row in rows)}
         if recount:
-            stages[stage]["recount"] = agrees(store, federation, stage)
+            compared = agrees if federation.task.secure is None else agrees_with_opened
+            stages[stage]["recount"] = compared(store, federation, stage)
     return stages
 
 

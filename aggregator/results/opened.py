@@ -13,6 +13,7 @@ from aggregator.store.sealed import CohortRow
 from fsir.arrays import Integers
 from fsir.estimate.totals import Totals, opened_totals
 from fsir.estimate.trimming import grouped_totals
+from fsir.privacy.plan import FINAL
 from fsir.secure.opening import opened
 from fsir.secure.ring import ring_of
 
@@ -42,7 +43,7 @@ def gather_opened(store: Store, federation: Federation, stage: str) -> Totals:
     return grouped_totals(layout, groups)
 
 
-def series(store: Store, federation: Federation, stage: str) -> dict[tuple[int, ...], int]:
+def series(store: Store, federation: Federation, stage: str = FINAL) -> dict[tuple[int, ...], int]:
     """The noise of both aggregators over rounds, as that of so many devices with these rounds.
 
     The cohorts of one number in a group are one series over all rounds, whose noise hangs together
@@ -56,12 +57,17 @@ def series(store: Store, federation: Federation, stage: str) -> dict[tuple[int, 
     return {pattern: 2 * cohort * count for pattern, count in patterns.items()}
 
 
-def recounted(store: Store, federation: Federation, stage: str) -> dict[int, TotalsRow]:
-    """The totals of each round, added up again from the opened sums."""
+def agrees_with_opened(store: Store, federation: Federation, stage: str) -> bool:
+    """Whether the totals of each round are what its opened sums add up to."""
     rounds: dict[int, list[CohortRow]] = {}
     for row in store.opened_cohorts(federation.key, stage):
-        rounds.setdefault(row.pool.round, []).append(row)
-    return {round: _added(federation, iter(rows)) for round, rows in rounds.items()}
+        if row.other:  # the helper has no sum, and no totals
+            rounds.setdefault(row.pool.round, []).append(row)
+    again = {round: _added(federation, iter(rows)) for round, rows in rounds.items()}
+    cached = [row.round for row in store.rounds(federation.key, stage)]
+    return sorted(again) == cached and all(
+        again[round] == store.totals(federation.key, stage, round) for round in cached
+    )
 
 
 def _added(federation: Federation, cohorts: Iterator[CohortRow]) -> TotalsRow:
