@@ -27,7 +27,7 @@ from fsir.secure.ring import ring_of
 from fsir.task.secure import HELPER, LEADER, ROLES
 from fsir.task.task import Task
 from fsir.wire.decode import decode
-from fsir.wire.messages import Receipt, topic
+from fsir.wire.messages import Receipt, report_id, topic
 from fsir.wire.shared import encode_shared
 
 PAIRS = {LEADER: KeyPair.new("hospital"), HELPER: KeyPair.new("university")}
@@ -85,6 +85,7 @@ class Two:
     cores: dict[str, SecureAggregator] = field(default_factory=dict)
     lines: dict[str, list[Publication]] = field(default_factory=dict)
     told: list[Publication] = field(default_factory=list)
+    ids: set[bytes] = field(default_factory=set)  # of all reports that were sent
 
     def __post_init__(self) -> None:
         for role in ROLES:
@@ -123,6 +124,7 @@ class Two:
 
     def send(self, device: str, raw: bytes, roles: tuple[str, ...] = ROLES) -> list[Receipt]:
         """A report reaches these aggregators; their receipts."""
+        self.ids.add(report_id(raw))
         return [self.give(role, topic(self.task.name, "report", device), raw) for role in roles]
 
     def give(self, role: str, place: str, raw: bytes) -> Any:

@@ -16,7 +16,7 @@ from fsir.secure.keys import KeyPair, verifier
 from fsir.secure.ring import ring_of
 from fsir.task.secure import HELPER, LEADER, ROLES
 from fsir.wire.cohort import Answer, Declined, Heading, Proposal, decode_cohort, encode_cohort
-from fsir.wire.messages import report_id, topic
+from fsir.wire.messages import topic
 from tests.aggregator.secure.pair import PAIRS, Two, one_hot, sealed, secure_task
 
 TASK = secure_task(4, cohort=4)
@@ -30,17 +30,13 @@ TOTAL = bytes(ring_of(TASK, STAGE).length)
 @pytest.fixture
 def two(tmp_path: Path) -> Two:
     made = Two(tmp_path, TASK)
-    made.ids = []  # type: ignore[attr-defined]
     for i in range(6):
-        raw = sealed(TASK, f"d{i}", one_hot(STAGE, i))
-        made.send(f"d{i}", raw)
-        made.ids.append(report_id(raw))  # type: ignore[attr-defined]
-    made.ids.sort()  # type: ignore[attr-defined]
+        made.send(f"d{i}", sealed(TASK, f"d{i}", one_hot(STAGE, i)))
     return made
 
 
-def ids_of(two: Any) -> tuple[bytes, ...]:
-    return tuple(two.ids)
+def ids_of(two: Two) -> tuple[bytes, ...]:
+    return tuple(sorted(two.ids))
 
 
 def ask(two: Two, heading: Heading, ids: tuple[bytes, ...], **how: Any) -> Any:
