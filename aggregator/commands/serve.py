@@ -33,7 +33,7 @@ log = logging.getLogger("fsir.aggregator")
 TOKEN_FILE = "--http-token-file"
 USER_HEADER = "--http-user-header"
 ROLE = "--role"
-KEY = "--key"
+KEY = "--role-key"
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]+\Z")
 
 PAGE = {
@@ -182,7 +182,7 @@ def _check_role(args: argparse.Namespace, tasks: list[Task]) -> None:
             f"task {sealed[0]!r} has two aggregators, task {others[0]!r} has one: "
             "serve them by two processes, each with its own --store"
         )
-    given = [name for name in (args.role, args.key) if name is not None]
+    given = [name for name in (args.role, args.role_key) if name is not None]
     if sealed and len(given) < 2:
         raise FsirError(
             f"task {sealed[0]!r} has two aggregators: say which one this is, by {ROLE} leader or "
@@ -203,7 +203,7 @@ def _aggregator(args: argparse.Namespace, store: Store, tasks: list[Task]) -> Ag
     from aggregator.secure.seat import Seat
     from fsir.secure.keys import read_pair
 
-    seat = Seat(args.role, read_pair(args.key))
+    seat = Seat(args.role, read_pair(args.role_key))
     return SecureAggregator(store, tasks, seat, debounce=args.debounce)
 
 

@@ -64,8 +64,8 @@ def opening(store: Store, federation: Federation) -> dict[str, str] | None:
 
 def lines(entry: dict[str, Any]) -> Iterator[str]:
     """The same for a terminal."""
-    found = entry.get("cohorts")
-    for pool in found["pools"] if found else ():
+    found = entry.get("cohorts", {"pools": []})
+    for pool in found["pools"]:
         where = pool["stage"]
         if entry.get("rounds"):
             where += f", round {pool['round']}"

@@ -25,9 +25,10 @@
             version has moved, in units of its expected error, or None, "drift_since": the round
             since which something has changed that noise does not explain, or None},
         "cohorts": only if two aggregators open sums: {"cohort": devices in a sum at least,
-            "groups": how many, "waiting": reports that are not opened, "pools": [{"stage", "round", "group",
-            "waiting", "lacking": how many more a sum needs, "pending": whether the other aggregator
-            was asked, "opened": reports, "cohorts": sums}, ...], `cohorts.NEWEST` at most},
+            "groups": how many, "waiting": reports that are not opened, "pools": [{"stage",
+            "round", "group", "waiting", "lacking": how many more a sum needs, "pending": whether
+            the other aggregator was asked, "opened": reports, "cohorts": sums}, ...],
+            `cohorts.NEWEST` at most},
         "subspace": None before there is one, else {
             "version", "published": time, "dimension", "singular_values": [float, ...],
             "noise_level": what singular values must exceed, "expected_error",

@@ -34,7 +34,9 @@ class Seat:
         if self.pair.party == secure_of(task).party(self.other):
             remedy = f"the key is that of the {self.other}; give --role {self.other}"
         else:
-            remedy = f"the key is another one, of {self.pair.name!r}; give --key that of this party"
+            remedy = (
+                f"the key is another one, of {self.pair.name!r}; give --role-key that of this party"
+            )
         raise TaskError(f"secure.{self.role}.name", party.name, remedy)
 
     def reader(self, federation: Federation, stage: str) -> ShareReader:
