@@ -34,7 +34,7 @@ class Seat:
         if self.pair.party == secure_of(task).party(self.other):
             remedy = f"the key is that of the {self.other}; give --role {self.other}"
         else:
-            remedy = (
+            remedy = f"the key is that of {self.pair.name!r}; give the --role-key of this party"
                 f"the key is another one, of {self.pair.name!r}; give --role-key that of this party"
             )
         raise TaskError(f"secure.{self.role}.name", party.name, remedy)
