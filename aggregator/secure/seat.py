@@ -35,8 +35,6 @@ class Seat:
             remedy = f"the key is that of the {self.other}; give --role {self.other}"
         else:
             remedy = f"the key is that of {self.pair.name!r}; give the --role-key of this party"
-                f"the key is another one, of {self.pair.name!r}; give --role-key that of this party"
-            )
         raise TaskError(f"secure.{self.role}.name", party.name, remedy)
 
     def reader(self, federation: Federation, stage: str) -> ShareReader:
