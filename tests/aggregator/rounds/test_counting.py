@@ -104,9 +104,9 @@ def test_rounds_are_added_up_where_they_belong(aggregator: Aggregator) -> None:
     assert store.patterns(1, FINAL) == {"1,3": 2, "3": 1}
     federation = aggregator.federations["test"]
     for round in (1, 3):
-        assert recount(store, federation, FINAL, round).values == store.totals(
-            1, FINAL, round
-        ).values
+        assert (
+            recount(store, federation, FINAL, round).values == store.totals(1, FINAL, round).values
+        )
 
 
 def test_a_receipt_is_about_the_round_in_question_or_else_the_last(aggregator: Aggregator) -> None:
