@@ -20,17 +20,12 @@ class Compacted(NamedTuple):
 def compact(store: Store, federation: Federation, keep: int) -> Compacted:
     """Drop the bytes of all rounds of a federation but its newest `keep`.
 
-    Each round is a transaction of its own: a daemon counts on in between. Of sealed reports the
-    bytes are dropped when they are opened, and needed until then.
+    Of sealed reports they are dropped when a sum is opened, and needed until then.
     """
-    counted = [row.round for row in store.rounds(federation.key, FINAL)]
-    since = max(1, max(counted, default=0) - keep + 1)
-    reports = 0
-    dropped = 0
-    for round in counted:
-        if round < since and federation.follows(FINAL) and federation.task.secure is None:
-            with store.transaction():
-                found = store.compact(federation.key, FINAL, round)
-            reports += found[0]
-            dropped += found[1]
+    newest = max((row.round for row in store.rounds(federation.key, FINAL)), default=0)
+    since = max(1, newest - keep + 1)
+    if federation.task.secure is not None:
+        return Compacted(0, 0, since)
+    with store.transaction():
+        reports, dropped = store.compact(federation.key, FINAL, since)
     return Compacted(reports, dropped, since)

@@ -227,8 +227,11 @@ class Store(SealedStore, Protocol):
         """How many devices have exactly these rounds in the totals."""
         ...
 
-    def compact(self, task: int, stage: str, round: int) -> tuple[int, int]:
-        """Drop the bytes of a round, whose totals and ids stay; how many reports and bytes."""
+    def compact(self, task: int, stage: str, since: int) -> tuple[int, int]:
+        """Drop the bytes of earlier rounds; how many reports and bytes.
+
+        Totals and ids stay.
+        """
         ...
 
     def compacted(self, task: int, stage: str, device: str) -> list[int]:

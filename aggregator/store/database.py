@@ -149,6 +149,14 @@ class Database:
         ((busy, _, _),) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return not busy
 
+    def shrink(self) -> bool:
+        """Give back to the disk what was deleted; False while the store is in use."""
+        try:
+            self._db.execute("VACUUM")
+        except sqlite3.OperationalError:
+            return False
+        return True
+
     def _rows(self, kind: Callable[..., Row], query: str, *values: Any) -> Iterator[Row]:
         """The answer to a query as objects whose fields are named like the columns."""
         answer = self._db.execute(query, values)

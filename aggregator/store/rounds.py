@@ -9,15 +9,16 @@ from collections.abc import Mapping, Sequence
 from aggregator.store.base import RoundRow, TotalsRow
 from aggregator.store.database import Database
 
-_IN_ROUND = "task = ? AND stage = ? AND round = ?"
-
 
 class Rounds(Database):
     """The part of a store that adds up."""
 
     def totals(self, task: int, stage: str, round: int = 1) -> TotalsRow:
         """Merged integers of one round."""
-        query = f'SELECT devices, records, change, data AS "values" FROM totals WHERE {_IN_ROUND}'
+        query = (
+            'SELECT devices, records, change, data AS "values" FROM totals'
+            " WHERE task = ? AND stage = ? AND round = ?"
+        )
         return next(self._rows(TotalsRow, query, task, stage, round), TotalsRow())
 
     def put_totals(self, task: int, stage: str, row: TotalsRow, round: int = 1) -> None:
@@ -79,14 +80,17 @@ class Rounds(Database):
 
     # --- compaction -----------------------------------------------------------------------------
 
-    def compact(self, task: int, stage: str, round: int) -> tuple[int, int]:
-        """Drop the bytes of a round, whose totals and ids stay; how many reports and bytes."""
-        full = f"{_IN_ROUND} AND length(raw) > 0"  # NULL, of who was withdrawn, has no length
+    def compact(self, task: int, stage: str, since: int) -> tuple[int, int]:
+        """Drop the bytes of earlier rounds, whose totals and ids stay; how many reports and bytes.
+
+        Of who was withdrawn they are NULL, which has no length.
+        """
+        full = "task = ? AND stage = ? AND round < ? AND length(raw) > 0"
         reports, dropped = self._db.execute(
             f"SELECT count(*), coalesce(sum(length(raw)), 0) FROM report WHERE {full}",
-            (task, stage, round),
+            (task, stage, since),
         ).fetchone()
-        self._db.execute(f"UPDATE report SET raw = x'' WHERE {full}", (task, stage, round))
+        self._db.execute(f"UPDATE report SET raw = x'' WHERE {full}", (task, stage, since))
         return int(reports), int(dropped)
 
     def compacted(self, task: int, stage: str, device: str) -> list[int]:
