@@ -3,7 +3,7 @@
 Topics under `fsir/1/<task>/`: `task`, `ask/<device>`, `report/<device>`, `receipt/<device>`,
 `active`, `subspace`, `presence/<device>`. Whatever arrives either decodes to one of the frozen
 messages below or raises `MessageError`; nothing else. Where two aggregators open sums, reports are
-those of `fsir.wire.shared`, on `cohort/<aggregator>` go those of `fsir.wire.cohort`, and the second
+those of `fsir.wire.shared`, on `cohort/<role>` go those of `fsir.wire.cohort`, and the second
 aggregator answers on `receipt/<device>/helper`.
 """
 

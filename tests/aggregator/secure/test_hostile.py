@@ -22,8 +22,8 @@ from tests.aggregator.secure.pair import PAIRS, Two, one_hot, sealed, secure_tas
 TASK = secure_task(4, cohort=4)
 STAGE = first_stage(TASK)
 HEADING = Heading(task=TASK.digest, stage="final", number=1)
-LEADS = topic(TASK.name, "cohort", "hospital")
-HELPS = topic(TASK.name, "cohort", "university")
+LEADS = topic(TASK.name, "cohort", "leader")
+HELPS = topic(TASK.name, "cohort", "helper")
 TOTAL = bytes(ring_of(TASK, STAGE).length)
 
 

@@ -98,10 +98,10 @@ def test_the_leader_alone_answers_asks(two: Two) -> None:
     ask = topic(TASK.name, "ask", "+")
     assert ask in two.cores[LEADER].topics()
     assert ask not in two.cores[HELPER].topics()
-    assert two.cores[LEADER].topics()[-1] == topic(TASK.name, "cohort", "university")
+    assert two.cores[LEADER].topics()[-1] == topic(TASK.name, "cohort", "helper")
     shared = two.cores[HELPER].topics("many")
     assert shared[0].startswith("$share/many/")
-    assert shared[-1] == topic(TASK.name, "cohort", "hospital")
+    assert shared[-1] == topic(TASK.name, "cohort", "leader")
 
 
 def test_a_helper_takes_only_devices_on_its_roster_if_it_has_one(two: Two) -> None:
