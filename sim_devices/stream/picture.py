@@ -61,7 +61,6 @@ def _errors(axis: Any, points: Sequence[Point]) -> None:
     axis.plot(rounds, [point.error for point in points], color=COLOURS[0], label="goes on")
     once = [point.error_once for point in points]
     axis.plot(rounds, once, color=COLOURS[1], label="reported once, as it was then")
-    axis.set_ylim(bottom=0.0)
 
 
 def _changes(axis: Any, points: Sequence[Point]) -> None:
