@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from sim_devices.datasets.filled import CAVEAT
 from sim_devices.datasets.population import DeviceStream
 from sim_devices.scenarios.scenarios import Scenario
 
@@ -41,7 +42,9 @@ class Endless:
 
     def __init__(self, scenario: Scenario, records: int, seed: int) -> None:
         self.scenario = scenario
-        self.caveats = (*scenario.population.caveats, BOOTSTRAPPED)
+        # Nobody's stream is short here.
+        caveats = [caveat for caveat in scenario.population.caveats if caveat != CAVEAT]
+        self.caveats = (*caveats, BOOTSTRAPPED)
         self._records = records
         self._seed = seed
 
