@@ -10,6 +10,8 @@ from fsir.estimate.rounds.history import History, noise_covariance, shared_devic
 from fsir.estimate.totals import Totals
 
 _TINY = 1e-12  # features are publicly scaled: a smaller variance is that of a constant
+_MOST_EXCESS = 1e4
+_STEPS = 30  # of a bisection
 
 
 class Law:
@@ -42,16 +44,17 @@ class Law:
         Squared, in units of what they should be: chi-square if nothing has changed, with as many
         degrees of freedom as there are coordinates.
         """
-        contrast = self._contrast(slice(-window, -recent), slice(-recent, None))
+        end = len(self._n)
+        contrast = self._contrast(end - window, end - recent, end)
         difference = contrast @ self._sums
         variance = self._noise_of(contrast) + self._sampling_of(contrast) * self._sampling
         return np.asarray((difference**2 / variance).sum(-1))
 
-    def _contrast(self, old: slice, new: slice) -> Matrix:
-        """The weights of rounds in the difference of two means per record."""
+    def _contrast(self, first: int, middle: int, end: int) -> Matrix:
+        """The weights of rounds in the difference of two means per record, of neighbours."""
         contrast = np.zeros(len(self._n))
-        contrast[old] = -1.0 / self._n[old].sum()
-        contrast[new] = 1.0 / self._n[new].sum()
+        contrast[first:middle] = -1.0 / self._n[first:middle].sum()
+        contrast[middle:end] = 1.0 / self._n[middle:end].sum()
         return contrast
 
     def _noise_of(self, contrast: Matrix) -> float:
@@ -63,18 +66,24 @@ class Law:
     def _excess(self) -> Matrix:
         """By what factor successive rounds scatter more widely than independent records; or 1.
 
-        For each slice, over all directions, the median over rounds: of a single jump it knows
-        nothing, and steady drift is small from one round to the next.
+        For each slice it is what makes the median of their squared distances that of the
+        chi-square law. Of a single jump the median knows nothing, and steady drift is small from
+        one round to the next.
         """
-        seen = []
-        for k in range(len(self._n) - 1):
-            contrast = self._contrast(slice(k, k + 1), slice(k + 1, k + 2))
-            square = ((contrast @ self._sums) ** 2).sum(-1)
-            sampling = self._sampling_of(contrast) * self._sampling
-            noise = self._noise_of(contrast)
-            median = _median_share(noise + sampling)
-            seen.append((square / median - sampling.shape[1] * noise) / sampling.sum(-1))
-        return np.asarray(np.maximum(np.median(seen, axis=0), 1.0))
+        pairs = [self._contrast(k, k + 1, k + 2) for k in range(len(self._n) - 1)]
+        squares = np.stack([contrast @ self._sums for contrast in pairs]) ** 2
+        noise = np.array([self._noise_of(contrast) for contrast in pairs])[:, None, None]
+        records = np.array([self._sampling_of(contrast) for contrast in pairs])[:, None, None]
+        usual = _chi_square_median(squares.shape[-1])
+        low = np.zeros(squares.shape[1])  # logarithms of the factor
+        high = np.full(squares.shape[1], np.log(_MOST_EXCESS))
+        for _ in range(_STEPS):
+            middle = (low + high) / 2.0
+            variance = noise + records * self._sampling * np.exp(middle)[:, None]
+            too_wide = np.median((squares / variance).sum(-1), axis=0) > usual
+            low = np.where(too_wide, middle, low)
+            high = np.where(too_wide, high, middle)
+        return np.asarray(np.exp(high))
 
 
 def _of_one_record(m: Merged) -> Matrix:
@@ -88,11 +97,6 @@ def _of_one_record(m: Merged) -> Matrix:
     return np.asarray(shares[:, None, None] * within(m) + outer)
 
 
-def _median_share(variances: Matrix) -> Matrix:
-    """The median over the mean of the sum of squares of normals with these variances.
-
-    By the chi-square law of the same mean and variance, its median as Wilson and Hilferty (1931)
-    have it.
-    """
-    freedom = variances.sum(-1) ** 2 / (variances**2).sum(-1)
-    return np.asarray((1.0 - 2.0 / (9.0 * freedom)) ** 3)
+def _chi_square_median(freedom: int) -> float:
+    """By Wilson and Hilferty (1931)."""
+    return freedom * (1.0 - 2.0 / (9.0 * freedom)) ** 3
