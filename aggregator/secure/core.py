@@ -23,7 +23,7 @@ from aggregator.secure.hearing import Hearing
 from aggregator.secure.proposing import Proposing
 from aggregator.secure.seat import Seat, cohort_topic
 from aggregator.store.base import PublishedRow, Store
-from fsir.errors import FsirError
+from fsir.errors import MessageError, TaskError
 from fsir.net.backoff import Delays
 from fsir.privacy.noise import Noise, SystemNoise
 from fsir.task.secure import LEADER
@@ -113,16 +113,15 @@ class SecureAggregator(Aggregator):
     def _take_active(self, arrival: Arrival, now: float) -> None:
         """Pin the first active set of a task that the leader publishes."""
         federation = self._actives[arrival.topic]
-        if federation.active is not None or not arrival.raw:
+        if not arrival.raw or self.store.published(federation.key, "active") is not None:
             return
+        row = PublishedRow(body=arrival.raw, version=1, change=0, at=now)
         try:
-            federation.pin(arrival.raw)
-        except FsirError as error:  # of an earlier edition, or not from the leader
+            with self.store.transaction():
+                self.store.put_published(federation.key, "active", row)
+                federation.pin(arrival.raw)
+        except (MessageError, TaskError) as error:  # of an earlier edition, or not the leader's
             log.warning("task %r: an active set is not taken: %s", federation.name, error)
-            return
-        with self.store.transaction():
-            row = PublishedRow(body=arrival.raw, version=1, change=0, at=now)
-            self.store.put_published(federation.key, "active", row)
 
     def _hear(self, arrival: Arrival, now: float) -> list[Publication]:
         """What the other aggregator says, and our answer."""
