@@ -104,14 +104,15 @@ def _add_manner(group: argparse._ArgumentGroup) -> None:
         "--expect",
         type=int,
         metavar="N",
-        help="so many devices will report, for `status` and metrics; a roster says it better",
+        help="so many devices will report: `status` and metrics tell how many are missing (a "
+        "roster says it better), and when all are there, the estimate does not wait",
     )
     group.add_argument(
         "--debounce",
         type=float,
         default=2.0,
         metavar="SECONDS",
-        help="re-estimate at most so often (default %(default)s)",
+        help="re-estimate at most so often, while reports come in (default %(default)s)",
     )
     group.add_argument(
         "--mqtt",
@@ -152,7 +153,7 @@ def run(args: argparse.Namespace) -> int:
             store.put_setting(EXPECT, None if args.expect is None else str(args.expect))
         own = client_id(store)  # kept from the first start on, whatever name is used today
         worker = args.worker or own
-        aggregator = Aggregator(store, tasks, debounce=args.debounce)
+        aggregator = Aggregator(store, tasks, debounce=args.debounce, expected=args.expect)
         version = None if args.mqtt == "auto" else args.mqtt
         daemon = Daemon(aggregator, broker, client_id=worker, share=args.share, version=version)
         _run(daemon, args)

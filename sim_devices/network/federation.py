@@ -67,10 +67,8 @@ def federate(
     start = time.monotonic()
     with LocalBroker() as server, tempfile.TemporaryDirectory(prefix="fsir-sim-") as directory:
         url = server.start(broker)
-        # Every new subspace goes to every device, and here all of them share one processor.
-        debounce = max(0.5, len(population.devices) / 100)
-        with _aggregator(task, url, Path(directory), debounce) as daemon:
-            fleet = _fleet(population, task, url, seed, faults or Faults())
+        fleet = _fleet(population, task, url, seed, faults or Faults())
+        with _aggregator(task, url, Path(directory), len(fleet.devices)) as daemon:
             subspace = _run(fleet, Observer(url, task, fleet), daemon, progress, patience)
             seconds = time.monotonic() - start
             return _outcome(fleet, task, subspace, seconds, server.kind)
@@ -116,13 +114,15 @@ class _Daemon:
 
 
 @contextmanager
-def _aggregator(task: Task, url: str, directory: Path, debounce: float) -> Iterator[_Daemon]:
+def _aggregator(task: Task, url: str, directory: Path, devices: int) -> Iterator[_Daemon]:
     """The daemon as users run it."""
     task_file = directory / "task.toml"
     task_file.write_text(tomli_w.dumps(as_text(task.table())), encoding="utf-8")
     command = [sys.executable, "-m", "aggregator", "serve", "--task", str(task_file)]
     command += ["--broker", url, "--store", f"sqlite:{directory / 'store.db'}"]
-    command += ["--debounce", str(debounce)]
+    # Every new subspace goes to every device, and here all of them share one processor: until all
+    # have come there are few.
+    command += ["--expect", str(devices), "--debounce", str(max(0.5, devices / 100))]
     path = directory / "aggregator.log"
     with path.open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
