@@ -68,7 +68,8 @@ def federate(
     with LocalBroker() as server, tempfile.TemporaryDirectory(prefix="fsir-sim-") as directory:
         url = server.start(broker)
         fleet = _fleet(population, task, url, seed, faults or Faults())
-        with _aggregator(task, url, Path(directory), len(fleet.devices)) as daemon:
+        options = _options(len(fleet.devices), server.kind)
+        with _aggregator(task, url, Path(directory), options) as daemon:
             subspace = _run(fleet, Observer(url, task, fleet), daemon, progress, patience)
             seconds = time.monotonic() - start
             return _outcome(fleet, task, subspace, seconds, server.kind)
@@ -95,6 +96,14 @@ def _agent_maker(stream: DeviceStream, name: str, seed: int) -> Callable[[], Age
     return lambda: Agent(state, name, WILLING, noise=noise, simulated=True)
 
 
+def _options(devices: int, broker: str) -> list[str]:
+    # Every new subspace goes to every device, and here all of them share one processor: until all
+    # have come there are few.
+    options = ["--expect", str(devices), "--debounce", str(max(0.5, devices / 100))]
+    # The embedded broker knows nothing newer, and takes two seconds to say so.
+    return [*options, "--mqtt", "3.1.1"] if broker == "embedded" else options
+
+
 @dataclass(frozen=True)
 class _Daemon:
     """The aggregator in a process of its own."""
@@ -114,15 +123,13 @@ class _Daemon:
 
 
 @contextmanager
-def _aggregator(task: Task, url: str, directory: Path, devices: int) -> Iterator[_Daemon]:
+def _aggregator(task: Task, url: str, directory: Path, options: list[str]) -> Iterator[_Daemon]:
     """The daemon as users run it."""
     task_file = directory / "task.toml"
     task_file.write_text(tomli_w.dumps(as_text(task.table())), encoding="utf-8")
     command = [sys.executable, "-m", "aggregator", "serve", "--task", str(task_file)]
     command += ["--broker", url, "--store", f"sqlite:{directory / 'store.db'}"]
-    # Every new subspace goes to every device, and here all of them share one processor: until all
-    # have come there are few.
-    command += ["--expect", str(devices), "--debounce", str(max(0.5, devices / 100))]
+    command += options
     path = directory / "aggregator.log"
     with path.open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
