@@ -27,6 +27,7 @@ _COMMANDS = {
     "withdraw": "take a device out again",
     "readmit": "undo a withdrawal",
     "task": "write or check a task file",
+    "keys": "make the keys of one of two aggregators",
 }
 _PROGRAM = Program("fsir-aggregator", _ABOUT, "aggregator.commands", _COMMANDS, "aggregator")
 

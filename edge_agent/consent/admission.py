@@ -18,6 +18,9 @@ from fsir.privacy.plan import FINAL, SCREENING
 from fsir.task.task import Task
 
 log = logging.getLogger("fsir.agent")
+# In shares a report has a part of the noise only: sent as it is, it would not be private. So no
+# such task is taken before `edge_agent.learning` makes shares.
+_MAKES_SHARES = False
 _KEPT_ACROSS_RUNS = "a file, or a topic with --record-id, goes on where it was (docs/privacy.md)"
 
 
@@ -84,6 +87,8 @@ def refusals(state: State, task: Task, policy: Policy, feed: Feed) -> list[str]:
     begun = pin is not None and pin.raw == task.encode()
     if reasons := [*policy.refusals(task, begun=begun), *policy.about_label(feed.label)]:
         return reasons
+    if task.secure is not None and not _MAKES_SHARES:
+        return ["its reports go to two aggregators in shares, which this agent cannot make yet"]
     if task.privacy.unit_records < feed.unit_records:
         return [
             f"it protects {task.privacy.unit_records} record(s) together, and one reading of "

@@ -12,13 +12,17 @@
     presence = false         # whether others may see when this device is on
     version_1 = false        # whether a task may wait for records that it accepts, as the first ...
                              # ... ones did: then it sees when such records came
+    aggregation = "any"      # "local": only tasks in which this device adds all of the noise; ...
+                             # ... "secure": only those of which two aggregators open sums
+    epsilon_if_both_collude = 8.0   # the most that such a task may cost if they work together
     hold = true              # whether a report about records that are plainly not what the task ...
                              # ... expects waits until the owner has looked
 
 A missing file or field means the value above. The exact count is what a task with a deadline needs.
 A task of version 1 that this device has accepted before goes on as it began. Whether a report is
 held depends on the records, and that it does not come is seen: the decision is noisy, and booked in
-the ledger (docs/privacy.md, proposition 12).
+the ledger (docs/privacy.md, proposition 12). What a task would cost if both of its aggregators
+worked together (theorem 15) is looked at for each task by itself.
 """
 
 from __future__ import annotations
@@ -33,11 +37,14 @@ from pathlib import Path
 from edge_agent.consent.budget import Cost, numbers_in, total_epsilon
 from fsir.errors import FsirError, TaskError
 from fsir.fields import Table
-from fsir.privacy.claims import statement
+from fsir.privacy.claims import epsilon_if_both_collude, statement
 from fsir.privacy.plan import all_stages
-from fsir.task.task import MECHANISMS, Task
+from fsir.task.task import MECHANISMS, SECURE, Task
 
 LABEL_NAMES = ("label", "y")  # what an owner may mean by whatever comes beside the values
+ANY = "any"  # what an owner may say about aggregation
+LOCAL = "local"
+_AGGREGATIONS = (ANY, SECURE, LOCAL)
 _ROUNDING = 1.0 + 1e-9  # costs are split and put together again in floating point
 
 
@@ -62,6 +69,8 @@ class Policy:
     exact_count: bool = False
     presence: bool = False
     version_1: bool = False
+    aggregation: str = ANY
+    epsilon_if_both_collude: float = 8.0
     hold: bool = True
 
     @classmethod
@@ -96,6 +105,10 @@ class Policy:
             exact_count=table.flag("exact_count", cls.exact_count),
             presence=table.flag("presence", cls.presence),
             version_1=table.flag("version_1", cls.version_1),
+            aggregation=table.choice("aggregation", cls.aggregation, _AGGREGATIONS),
+            epsilon_if_both_collude=table.number(
+                "epsilon_if_both_collude", cls.epsilon_if_both_collude, above=0
+            ),
             hold=table.flag("hold", cls.hold),
         )
         table.done()
@@ -106,7 +119,11 @@ class Policy:
 
         A task that it has begun may end as it began.
         """
-        reasons = [*self._about_mechanism(task), *self._about_records(task)]
+        reasons = [
+            *self._about_mechanism(task),
+            *self._about_records(task),
+            *self._about_aggregators(task),
+        ]
         reasons = reasons or self.over_budget(planned(task), ())
         return reasons if begun else [*reasons, *self._about_version(task)]
 
@@ -144,6 +161,31 @@ class Policy:
                 f"the owner's limit is {self.largest_clip:g}"
             )
         return reasons
+
+    def _about_aggregators(self, task: Task) -> list[str]:
+        """Why the owner does not trust who gets the reports."""
+        if task.secure is None:
+            if self.aggregation != SECURE:
+                return []
+            return [
+                "one aggregator sees each of its reports; the owner accepts only tasks of which "
+                'two aggregators open sums: aggregation = "secure"'
+            ]
+        names = f"{task.secure.leader.name!r} and {task.secure.helper.name!r}"
+        if self.aggregation == LOCAL:
+            return [
+                f"most of its noise is added by {names}; the owner accepts only tasks in which "
+                'the device adds all of it: aggregation = "local"'
+            ]
+        epsilon = epsilon_if_both_collude(task, self.delta)
+        if epsilon == inf and not statement(task).proven:
+            return []  # no noise at all, which the owner has accepted by name, or not
+        if epsilon <= self.epsilon_if_both_collude * _ROUNDING:
+            return []
+        return [
+            f"it would cost epsilon {epsilon:.3g} if {names} worked together; the owner's cap is "
+            f"epsilon_if_both_collude = {self.epsilon_if_both_collude:g} at delta {self.delta:g}"
+        ]
 
     def _about_version(self, task: Task) -> list[str]:
         """Why a new task of the first version is not taken."""

@@ -48,7 +48,7 @@ def draws(cohort: int | None) -> int:
     """How many values the sampler is charged for behind one published number.
 
     Of a sum that two aggregators open, those are the device's own noise and that of the honest one,
-    which is `sqrt(cohort)` times as large (docs/privacy.md, theorem 13).
+    which is `sqrt(cohort)` times as large (docs/privacy.md, theorem 15).
     """
     if cohort is None:
         return 1

@@ -14,6 +14,8 @@ from sim_devices.audit.bounds.search import SEARCH_SAMPLES, search
 from sim_devices.audit.claim import Claim
 from sim_devices.audit.finding import Finding, best
 from sim_devices.audit.mechanisms import PROVEN
+from sim_devices.audit.opened import views
+from sim_devices.audit.opened.shipped import of_opening
 from sim_devices.audit.pairs import PAIRS, AuditError, Pair, Records, pair
 from sim_devices.audit.shipped import cases
 from sim_devices.audit.shipped.agent import through_agent
@@ -79,6 +81,8 @@ def everything(
         for name in names:
             yield Expected(check(mechanism, pairs[name], epsilon, delta, seed=seed), True)
     yield Expected(searched("vgm", epsilon, delta, size, seed), True)
+    for name in (*views.SHIPPED, *views.MUST_FAIL):
+        yield Expected(views.asked(name, epsilon, delta), name in views.MUST_FAIL)
     yield from shipped(min(runs, CASE_RUNS), seed)
     for name in BROKEN:
         yield Expected(broken(name, *LOOSE, runs, seed), True)
@@ -91,11 +95,12 @@ def quick(seed: int) -> Iterator[Expected]:
 
 
 def shipped(runs: int, seed: int) -> Iterator[Expected]:
-    """The shipped agent on every case, from bytes alone."""
+    """The shipped agent on every case, from bytes alone, and what two aggregators open."""
     rng = np.random.default_rng(seed)
     for case in all_cases():
         yield Expected(of_case(case, runs, rng), False)
     yield Expected(of_hold(runs), False)
+    yield Expected(of_opening(runs, rng), False)
     yield Expected(of_processes(cases.two_stages(one_by_one=False)), False)
 
 

@@ -18,6 +18,11 @@ MOMENTS = "fsir/privacy/moments.py"
 KEPT = "edge_agent/learning/kept.py"
 REPORT = "edge_agent/learning/report.py"
 STATE = "edge_agent/state/reports.py"
+BUDGET = "fsir/privacy/budget.py"
+PLAN = "fsir/privacy/plan.py"
+OPENING = "fsir/secure/opening.py"
+SHARES = "fsir/secure/shares.py"
+SEALING = "fsir/secure/sealing.py"
 THRESHOLD = "edge_agent/watch/threshold.py"
 
 
@@ -110,6 +115,11 @@ _LATE = """\
         for row in vars(self).pop("late", []):
             self._db.insert("ledger", row)
 """
+
+_DRAWN = "noise.perturb(np.zeros(block.size), block.added / block.unit, block.step)"
+_DRAWN_ONCE = (
+    "np.full(block.size, noise.perturb(np.zeros(1), block.added / block.unit, block.step)[0])"
+)
 
 MUTANTS = (
     _mutant("noise deleted", (NOISE, _SCALED, "0.0 * z")),
@@ -232,4 +242,30 @@ MUTANTS = (
     ),
     _mutant("report held without noise", (THRESHOLD, "self.sd, step)[0]", "0.0, step)[0]")),
     _mutant("decision to hold not booked", (STATE, _JUDGED, "pass")),
+    _mutant(
+        "noise of an aggregator deleted",
+        (OPENING, "block.added / block.unit, block.step", "0.0, block.step"),
+    ),
+    _mutant(
+        "noise of an aggregator shared like that of devices",
+        (OPENING, "block.added / block.unit", "block.sd / block.unit"),
+    ),
+    _mutant("one noise for all blocks of an aggregator", (OPENING, _DRAWN, _DRAWN_ONCE)),
+    _mutant(
+        "a device's noise for a cohort of its own square",
+        (PLAN, "sd = block.sd / math.sqrt(cohort)", "sd = block.sd / cohort"),
+    ),
+    _mutant(
+        "steps of a shared report as large as its noise",
+        (PLAN, "_step(sd / RESOLUTION_OF_SHARED / block.unit)", "_step(4.0 * sd / block.unit)"),
+    ),
+    _mutant(
+        "draws of an honest aggregator not charged",
+        (BUDGET, "return 1 + values_charged(", "return 1 + 0 * values_charged("),
+    ),
+    _mutant("shares of a known seed", (SHARES, "os.urandom(SEED_BYTES)", "bytes(SEED_BYTES)")),
+    _mutant(
+        "shares that open in any place",
+        (SEALING, "[_LABEL, VERSION, role, *places]", "[_LABEL, VERSION, role]"),
+    ),
 )

@@ -151,6 +151,16 @@ def test_a_package_that_is_not_installed_is_named_with_what_to_install(
     assert said.count("\n") == 1
 
 
+def test_a_package_of_another_extra_is_named_with_it(
+    program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails() -> int:
+        raise ModuleNotFoundError("No module named 'cryptography'", name="cryptography.hazmat")
+
+    assert program.guarded(fails) == MISTAKE
+    assert "pip install 'fsir-edge[secure]'" in capsys.readouterr().err
+
+
 def test_a_module_of_ours_that_is_not_there_is_our_mistake(program: Program) -> None:
     def fails() -> int:
         raise ModuleNotFoundError("No module named 'fsir.nowhere'", name="fsir.nowhere")
