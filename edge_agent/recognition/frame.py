@@ -33,9 +33,7 @@ class Frame:
     features: bytes  # a digest of their names
     axes: Matrix  # features x dimension
     error: float  # the expected loss of the space of the axes
-    reading: (
-        Matrix | None
-    )  # what makes coordinates of the version those on the axes; None: they are
+    reading: Matrix | None  # from coordinates of the version to those on the axes; None: the same
     whitener: Whitener | None
 
     @classmethod
@@ -74,7 +72,7 @@ class Frame:
             frame = replace(frame, axes=self.axes, error=self.error)
         elif found is not None and found.kept.size:
             frame = replace(frame, axes=found.axes)
-        if not np.array_equal(frame.axes, subspace.basis):
+        if not np.array_equal(frame.axes, subspace.basis, equal_nan=True):
             # From what is stored, so that a restart finds the same bits.
             frame = replace(frame, reading=turn(frame.axes, subspace.basis).reading)
         expected = float(np.hypot(self.error, subspace.expected_error))

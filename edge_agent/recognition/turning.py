@@ -21,7 +21,7 @@ import numpy as np
 from fsir.arrays import Matrix
 
 STILL_THERE = 0.5  # squared cosine to the new space from which on a direction can be read in it
-HARDLY_MOVED = 0.93  # of all directions: 15 degrees, which no place of a class notices
+HARDLY_MOVED = 0.93  # the same from which on the axes need not follow: 15 degrees; not tuned
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -216,6 +216,34 @@ def test_a_second_direction_is_learned_beside_the_first(of):
     assert 0.5 < right(less, records_less) < 0.8
 
 
+def test_one_class_that_tells_of_a_new_direction_does_not_take_over(of):
+    with running(of, None, published(of, 1, AXES[:, :1], False)) as (agent, recognition, _):
+        feed(agent, recognition, lived(300))
+        agent.receive(*published(of, 2, AXES @ turned(1), False))
+        feed(agent, recognition, [each for each in lived(60, start=300) if each.y == "a"])
+        records = lived(300, seed=1, start=400)
+        assert right(feed(agent, recognition, unlabelled(records)), records) > 0.85
+
+
+@pytest.mark.parametrize("directions", [2, 3])
+def test_the_watch_looks_anew_at_a_space_that_has_moved(of, directions):
+    """The new version is no alarm; a sensor that is moved afterwards is."""
+    both = np.column_stack([TRUTH[:, 3], TRUTH[:, 1]])
+    shown = np.column_stack([both, TRUTH[:, 4]])[:, :directions]
+    with running(of, None, published(of, 1, AXES)) as (agent, recognition, state):
+        feed(agent, recognition, lived(900))
+        agent.receive(*published(of, 2, shown @ np.diag([3.0, 0.2, 9.0][:directions]), False))
+        usual = lived(1500, seed=1, start=900, directions=both)
+        moved = lived(300, seed=2, start=2400, directions=both, shift=5.0)
+        served = feed(agent, recognition, unlabelled(usual + moved))
+        recognition.checkpoint(leaving=True)
+        places = saved(state)["fit"]["places"].values()
+    alarms = [line["record"] for line in served if "drift" in line]
+    assert len(alarms) == 1
+    assert alarms[0] >= 1000 + 2400
+    assert {len(mean) for _, mean, _ in places} == {8 * directions}
+
+
 # --- restarts -------------------------------------------------------------------------------------
 
 
