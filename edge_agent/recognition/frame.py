@@ -23,6 +23,7 @@ from fsir.task.task import Task
 from fsir.wire.messages import Subspace
 
 FARTHEST = 1e9
+UNLIKELY = 2.0  # times the loss that two versions of one truth are expected to have
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -80,7 +81,7 @@ class Frame:
             frame=frame,
             turn=found,
             rewhitening=_between(self.whitener, frame.whitener),
-            explained=found is not None and found.loss <= expected,
+            explained=found is not None and found.loss <= UNLIKELY * expected,
         )
 
     # --- restarts ---------------------------------------------------------------------------------
@@ -130,7 +131,7 @@ class Step:
     frame: Frame  # from now on
     turn: Turn | None = None  # of the axes; None: they have nothing in common
     rewhitening: Matrix | None = None  # of whitened rows; None: what was learned there is lost
-    explained: bool = False  # whether uncertainty explains how far the space has moved
+    explained: bool = False  # whether noise can have moved the space so far
 
     @property
     def stays(self) -> bool:
@@ -148,8 +149,8 @@ class Step:
             return "recognition goes on" if goes_on else "recognition starts anew"
         left, old = self.directions
         new = self.frame.axes.shape[1]
-        cause = "as its uncertainty explains" if self.explained else "more than noise explains"
-        moved = f"it has moved by {self.turn.degrees:.0f} degrees, {cause}"
+        cause = "not more" if self.explained else "more"
+        moved = f"it has moved by {self.turn.degrees:.0f} degrees, {cause} than noise explains"
         if old != new:
             moved += f", and has {new} instead of {old} directions"
         if not goes_on:

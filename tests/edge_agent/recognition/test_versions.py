@@ -162,10 +162,11 @@ def test_a_small_change_of_the_space_changes_few_answers(of):
     assert differ[10.0] <= 0.03
 
 
-def test_a_wholly_new_space_starts_anew_and_says_so_once(of, caplog):
+@pytest.mark.parametrize(("error", "cause"), [(0.1, "more"), (1.2, "not more")])
+def test_a_wholly_new_space_starts_anew_and_says_so_once(of, caplog, error, cause):
     with running(of, None, published(of, 1, AXES, False)) as (agent, recognition, state):
         feed(agent, recognition, lived(300))
-        agent.receive(*published(of, 2, TRUTH[:, 2:4], False))
+        agent.receive(*published(of, 2, TRUTH[:, 2:4], False, error))
         with caplog.at_level(logging.INFO, "fsir.predict"):
             served = feed(agent, recognition, unlabelled(lived(50, seed=1, start=300)))
         recognition.checkpoint(leaving=True)
@@ -174,8 +175,8 @@ def test_a_wholly_new_space_starts_anew_and_says_so_once(of, caplog):
     assert [one["labelled"] for one in table["past"]] == [300]
     (said,) = [entry.getMessage() for entry in caplog.records]
     assert said == (
-        "test: a new subspace, version 2: it has moved by 90 degrees, more than noise explains; "
-        "recognition starts anew"
+        "test: a new subspace, version 2: it has moved by 90 degrees, "
+        f"{cause} than noise explains; recognition starts anew"
     )
 
 
