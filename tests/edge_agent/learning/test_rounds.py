@@ -241,3 +241,24 @@ def test_a_round_about_nothing_but_refused_records_is_held_and_released():
     again.release()
     assert [report.round for report in reports(answered(again, 3.0))] == [2]
     assert again.phase is Phase.SERVING
+
+
+def test_a_round_that_is_held_is_given_up_without_reading_the_file_again(caplog):
+    """What was reported of a file cannot be read again: the remedy must not say so."""
+    of = several(2, 400)
+    agent = simulated(of, feed=Feed("csv:/srv/walk.csv"), policy=Policy(rounds=2))
+    learn_block(agent)
+    answered(agent, 1.0)
+    agent.learn_many([[float("nan")] * 3] * 400, ["a"] * 400)
+    assert answered(agent, 2.0) == []
+    assert "fsir-agent forget --task test" in caplog.text
+    assert "rewind" not in caplog.text
+    agent.state.forget("test")
+    again = simulated(
+        of, state=agent.state, feed=Feed("csv:/srv/walk.csv"), policy=Policy(rounds=2)
+    )
+    assert (again.phase, again.n) == (Phase.LEARNING, 0)
+    learn_block(again)
+    answered(again, 3.0)
+    (row,) = [row for row in again.state.ledger() if row.is_report and row.round == 2]
+    assert (row.first, row.last) == (800, 1199)
