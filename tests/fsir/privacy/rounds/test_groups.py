@@ -1,13 +1,24 @@
 """What several records tell together."""
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from fsir.privacy.accounting import epsilon_of
 from fsir.privacy.plan import first_stage
 from fsir.privacy.rounds.groups import group_cost, habit_cost
 from tests.fsir.privacy.rounds.tasks import small_task
+
+DOCS = Path(__file__).parents[4] / "docs"
+TABLE = {
+    "one record": ("correlated", lambda task: group_cost(task, 1)),
+    "ten records": ("correlated", lambda task: group_cost(task, 10)),
+    "a hundred records": ("correlated", lambda task: group_cost(task, 100)),
+    "a habit: one record in each round": ("correlated", habit_cost),
+    "the same, independent noise": ("independent", habit_cost),
+}
 
 
 def columns(task, T):
@@ -70,3 +81,17 @@ def test_independent_rounds_tell_less_about_a_habit():
     assert habit_cost(independent) == pytest.approx(mu * 52**0.5)
     assert habit_cost(correlated) > 3 * mu * 52**0.5
     assert habit_cost(correlated) < 52 * first_stage(correlated).mu
+
+
+@pytest.mark.parametrize("name", TABLE)
+def test_the_table_for_owners_is_rounded_up_from_what_groups_cost(name):
+    text = (DOCS / "privacy.md").read_text()
+    start = text.index("| rounds | 1 |")
+    rows = [line.strip("| ").split(" | ") for line in text[start:].split("\n\n")[0].splitlines()]
+    figures = {row[0]: row[1:] for row in rows}
+    noise, cost_of = TABLE[name]
+    for rounds, figure in zip(figures["rounds"], figures[name], strict=True):
+        several = {"noise": noise} if int(rounds) > 1 else {}
+        task = small_task(rounds=int(rounds), privacy={"epsilon": 1, **several})
+        exact = epsilon_of(cost_of(task), 1e-6)
+        assert exact <= float(figure) * (1 + 1e-6) <= exact * 1.01
