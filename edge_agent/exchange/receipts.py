@@ -6,6 +6,7 @@ import logging
 
 from edge_agent.exchange.instance import ANOTHER_COPY, Instance
 from edge_agent.exchange.outbox import Outbox
+from edge_agent.state.rows import report_title
 from edge_agent.state.state import State
 from fsir.task.task import Task
 from fsir.wire.messages import Receipt, Verdict
@@ -25,18 +26,18 @@ def settle(
 
     The broker keeps one receipt under the name of a task, whatever its edition. One of an earlier
     edition that the ledger knows is history. One that it does not know is of a report that this
-    state did not make: the state is older.
+    state did not make, or of a later round: the state is older.
     """
-    ours = {row.stage: row for row in state.ledger(receipt.task)}
+    ours = {(row.stage, row.round): row for row in state.ledger(receipt.task)}
     if receipt.task != task.digest and ours:
         return ""
     strange = ""
     for stage, verdict in receipt.verdicts.items():
-        row = ours.get(stage)
+        row = ours.get((stage, verdict.round))
         if row is not None and row.report == verdict.report:
-            _clear(state, outbox, f"{task.name}: {stage}", verdict)
+            _clear(state, outbox, f"{task.name}: {row.title}", verdict)
         elif row is None or verdict.status != "refused":
-            strange = stage
+            strange = report_title(stage, verdict.round)
         # else: somebody else's report, beside ours, was refused, which does not concern us
     if instance is not None and receipt.task == task.digest and not instance.hear(receipt.instance):
         _drop(state, outbox, task.name, "another copy of this device takes part")
@@ -55,7 +56,7 @@ def _clear(state: State, outbox: Outbox, which: str, verdict: Verdict) -> None:
         state.settle(verdict.report, verdict.status, verdict.reason)
         outbox.remove(verdict.report)
         level = logging.WARNING if verdict.status == "refused" else logging.INFO
-        log.log(level, "%s report %s %s", which, verdict.status, verdict.reason)
+        log.log(level, "%s %s %s", which, verdict.status, verdict.reason)
 
 
 def _drop(state: State, outbox: Outbox, name: str, reason: str) -> None:
@@ -70,9 +71,9 @@ def _is_withdrawn(verdict: Verdict) -> bool:
     return verdict.reason.partition(":")[0] == "withdrawn"
 
 
-def _spent(device: str, stage: str) -> str:
+def _spent(device: str, report: str) -> str:
     return (
-        f"the aggregator has a {stage} report of device {device!r} that this state directory "
+        f"the aggregator has a {report} of device {device!r} that this state directory "
         "did not make. If the directory is new or restored, bring the original back; "
         "a new device needs a new name"
     )

@@ -82,7 +82,8 @@ class Holding:
         found = faults(self._task, learner, self._threshold)
         if self._drawn is None:
             margin = min(fault.margin for fault in found)
-            self._drawn = self._threshold.holds(margin, self._noise.for_stage(HOLD))
+            which = HOLD if row.round == 1 else f"{HOLD} {row.round}"
+            self._drawn = self._threshold.holds(margin, self._noise.for_stage(which))
         if not self._drawn:
             return replace(row, verdict=PASSED)
         hold = hold_of(row, plainest(found).text)

@@ -43,7 +43,7 @@ class State(Reports):
         """Delete what was learned and not reported, and what recognition has learned.
 
         Ledger, positions and outbox stay. With `unpin` another task may take this name; the ledger
-        keeps what this one has spent.
+        keeps what this one has spent, and what the noise of its next round would need is gone.
         """
         if unpin and self.outbox(name):
             raise StateError(
@@ -55,6 +55,8 @@ class State(Reports):
                 self._db.run("DELETE FROM meta WHERE key = ?", f"{kind}{name}")
             if unpin:
                 self._db.run("DELETE FROM tasks WHERE name = ?", name)
+                for digest in {row.digest for row in self.ledger() if row.task == name}:
+                    self.keys.drop(digest)
         self._db.run("VACUUM")
 
     def sources(self) -> list[str]:

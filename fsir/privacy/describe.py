@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from fsir.privacy import accounting
 from fsir.privacy.claims import odds_factor, statement, total_cost
 from fsir.privacy.plan import FINAL, Stage, all_stages, minimum_size, report_size
+from fsir.privacy.rounds.words import rounds_in_words, told_by_rounds
 from fsir.task.public_map import Public
 from fsir.task.task import TRIMMED, Task
 
@@ -84,6 +85,7 @@ def _leaving(task: Task) -> list[str]:
         "Each is sent once; a retry repeats the same bytes.",
         *([] if task.public is None else _mapping(task, task.public)),
         _when(task),
+        *rounds_in_words(task),
         presence if task.report.presence else "No presence messages.",
         "No record, time stamp or count of refused records is part of a report.",
         *([_counted(task)] if task.report.deadline is not None else []),
@@ -178,6 +180,7 @@ def _protection(task: Task) -> list[str]:
         f"they were before rounding, {_rounded_up(_unrounded(task))}), "
         f"except with probability {task.privacy.delta:g}.",
         f"Proven: {known.reason}.",
+        *told_by_rounds(task),
         *_not_protected(task),
         "It does not hide what the device's data are like on the whole, or that it takes part.",
     ]

@@ -18,6 +18,7 @@ import tomli_w
 from edge_agent.agent import Agent, Phase
 from edge_agent.consent.policy import Policy
 from edge_agent.state.state import State
+from fsir.limits import MAX_ROUNDS
 from fsir.net.broker import Broker
 from fsir.privacy.noise import SeededNoise
 from fsir.task.public_map import as_text
@@ -32,7 +33,7 @@ from sim_devices.network.observer import FederationError, Observer
 
 # A simulated device agrees to whatever its user asked for on the command line, and has no owner who
 # would look at a report that it holds; a real one has its owner's policy.
-WILLING = Policy(epsilon=1e6, unproven=MECHANISMS, largest_clip=1e9, hold=False)
+WILLING = Policy(epsilon=1e6, unproven=MECHANISMS, largest_clip=1e9, hold=False, rounds=MAX_ROUNDS)
 PATIENCE_SECONDS = 300.0
 _LAST_LINES = 8  # of the aggregator's log, shown if it goes wrong
 
