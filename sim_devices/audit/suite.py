@@ -15,6 +15,7 @@ from sim_devices.audit.claim import Claim
 from sim_devices.audit.finding import Finding, best
 from sim_devices.audit.mechanisms import PROVEN
 from sim_devices.audit.pairs import PAIRS, AuditError, Pair, Records, pair
+from sim_devices.audit.rounds.agent import by_agent, of_books
 from sim_devices.audit.rounds.mistakes import mistakes
 from sim_devices.audit.rounds.questions import ask, questions
 from sim_devices.audit.rounds.reports import by_other_keys, by_release, of_reports
@@ -41,6 +42,7 @@ PAIR_RUNS = 60  # of the agent on each side of a pair: they look at the noise, n
 CASE_RUNS = 400
 QUICK_RUNS = 100
 ROUND_RUNS = 100
+RESTARTED_RUNS = 40  # agents that are started before each round
 
 
 @dataclass(frozen=True)
@@ -111,6 +113,8 @@ def rounds(runs: int) -> Iterator[Expected]:
         yield Expected(ask(question), question.violated)
     yield Expected(of_reports(by_release, runs, "reports of rounds"), False)
     yield Expected(of_reports(by_other_keys, runs, "past normals drawn anew"), True)
+    yield Expected(of_reports(by_agent, RESTARTED_RUNS, "agents started anew", rounds=3), False)
+    yield Expected(of_books(), False)
 
 
 def asked(

@@ -47,9 +47,9 @@ def by_other_keys(task: Task, records: Records) -> Matrix:
     return _integers(task, records, lambda _: secrets.token_bytes(KEY_BYTES))
 
 
-def of_reports(device: Device, runs: int, name: str) -> Finding:
+def of_reports(device: Device, runs: int, name: str, rounds: int = _ROUNDS) -> Finding:
     """Whether so many devices publish the law of theorem 13."""
-    task = task_of(_ROUNDS)
+    task = task_of(rounds)
     records = records_of(task)
     published = np.array([device(task, records) for _ in range(runs)], dtype=np.float64)
     return Finding(
