@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Callable, Iterator
+from itertools import combinations
 
 import numpy as np
 from scipy import stats
@@ -31,7 +32,7 @@ from sim_devices.audit.shipped.reference import expected
 Device = Callable[[Task, Records], Matrix]
 _ROUNDS = 6
 _ROUNDED = 0.005  # at most 2 (1/16)^2/3 of a variance, for eight steps to a standard deviation
-_FAMILIES = 3
+_FAMILIES = 4
 _LEVEL = RISK / _FAMILIES
 _SHOWN = 3  # faults of a family that are told
 
@@ -77,12 +78,11 @@ def undone(task: Task, records: Records, published: Matrix) -> Matrix:
 
 def misfits(Z: Matrix) -> list[str]:
     """What contradicts independent standard normals, in words."""
-    rounds = Z.shape[1]
     half = len(Z) // 2
-    pairs = [(s, t) for t in range(rounds) for s in range(t)]
     families = (
         _scatter(Z),
-        (f for s, t in pairs for f in _shared(_pair(s, t), Z[:, s], Z[:, t], len(pairs))),
+        _between("rounds", Z.swapaxes(0, 1), 1),
+        _between("numbers", np.moveaxis(Z, 2, 0), 0),
         _shared("two devices", Z[:half], Z[half : 2 * half], 1),
     )
     return [fault for family in families for fault in list(family)[:_SHOWN]]
@@ -99,8 +99,11 @@ def _scatter(Z: Matrix) -> Iterator[str]:
             yield f"round {t}: what is its own of the noise has {sd:.3g} of its sd{_by(chance)}"
 
 
-def _pair(s: int, t: int) -> str:
-    return f"rounds {s + 1} and {t + 1}"
+def _between(what: str, parts: Matrix, first: int) -> Iterator[str]:
+    """No two rounds share what is their own, and no two numbers; the first has this index."""
+    pairs = list(combinations(range(len(parts)), 2))
+    for s, t in pairs:
+        yield from _shared(f"{what} {s + first} and {t + first}", parts[s], parts[t], len(pairs))
 
 
 def _shared(who: str, one: Matrix, other: Matrix, comparisons: int) -> Iterator[str]:

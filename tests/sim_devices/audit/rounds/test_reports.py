@@ -22,6 +22,7 @@ def test_past_normals_that_are_drawn_anew_do_not():
         (lambda Z: 1.3 * Z, "of its sd"),
         (lambda Z: 0.75 * Z, "of its sd"),
         (lambda Z: np.concatenate([Z[:, :1], Z[:, :1], Z[:, 2:]], axis=1), "rounds 1 and 2"),
+        (lambda Z: Z[:, :, [0, *range(1, 19), 0]], "numbers 0 and 19"),
         (lambda Z: np.concatenate([Z[:30], Z[:30]]), "two devices"),
     ],
 )
