@@ -180,7 +180,7 @@ class Agent(Membership):
 
     def _unanswered(self, part: Participation) -> bool:
         """Whether a round waits for the receipt of the one before."""
-        return FINAL in part.made and bool(self.pending)
+        return FINAL in part.made and bool(self.pending or part.adopted)
 
     def _schedule(self, row: OutboxRow) -> None:
         self._dispatch.outbox.add(row, max(0.0, row.not_before - self._clock()))

@@ -6,8 +6,9 @@ import logging
 
 from edge_agent.exchange.instance import ANOTHER_COPY, Instance
 from edge_agent.exchange.outbox import Outbox
-from edge_agent.state.rows import report_title
+from edge_agent.state.rows import LedgerRow, report_title
 from edge_agent.state.state import State
+from fsir.privacy.plan import FINAL
 from fsir.task.task import Task
 from fsir.wire.messages import Receipt, Verdict
 
@@ -16,6 +17,18 @@ WITHDRAWN = (
     "withdrawn by the aggregator's operator: what this device has reported was taken out of the "
     "federation again, and nothing more is accepted of it. The ledger stays: what was sent was "
     "seen. Ask the operator, who can undo a slip: a device that is let in again goes on by itself"
+)
+
+# Reasons, by their codes, for which an aggregator would refuse the next round as well; and after a
+# second report somebody else makes rounds under this name.
+_ENDING = (
+    "wrong topic",
+    "wrong version",
+    "wrong task",
+    "wrong device",
+    "wrong stage",
+    "second report",
+    "full",
 )
 
 
@@ -32,10 +45,12 @@ def settle(
     if receipt.task != task.digest and ours:
         return ""
     strange = ""
+    ending = ""
     for stage, verdict in receipt.verdicts.items():
         row = ours.get((stage, verdict.round))
         if row is not None and row.report == verdict.report:
             _clear(state, outbox, f"{task.name}: {row.title}", verdict)
+            ending = _ends(task, row, verdict) or ending
         elif row is None or verdict.status != "refused":
             strange = report_title(stage, verdict.round)
         # else: somebody else's report, beside ours, was refused, which does not concern us
@@ -48,7 +63,7 @@ def settle(
     if strange:
         _drop(state, outbox, task.name, "another report was counted under this device's name")
         return _spent(state.device, strange)
-    return ""
+    return ending
 
 
 def _clear(state: State, outbox: Outbox, which: str, verdict: Verdict) -> None:
@@ -68,7 +83,19 @@ def _drop(state: State, outbox: Outbox, name: str, reason: str) -> None:
 
 def _is_withdrawn(verdict: Verdict) -> bool:
     """Whether the reason, a code before a colon, is that the device was taken out."""
-    return verdict.reason.partition(":")[0] == "withdrawn"
+    return _code(verdict) == "withdrawn"
+
+
+def _code(verdict: Verdict) -> str:
+    return verdict.reason.partition(":")[0]
+
+
+def _ends(task: Task, row: LedgerRow, verdict: Verdict) -> str:
+    """Why no round can follow one that was refused; one that is at fault alone ends nothing."""
+    ends = verdict.status == "refused" and _code(verdict) in _ENDING
+    if not ends or row.stage != FINAL or row.round >= task.rounds:
+        return ""
+    return f"the aggregator has refused round {row.round} for what holds for the next ones, too"
 
 
 def _spent(device: str, report: str) -> str:

@@ -62,7 +62,11 @@ def looks(
         "suspicious": [fault.text for fault in suspicions(task, learner)],
     }
     if hold is not None:
-        found |= {"state": state.where, "lasts": state.lasts(pin.name)}
+        found |= {
+            "state": state.where,
+            "lasts": state.lasts(pin.name),
+            "reported": state.has_reported(pin.source),
+        }
     elif learner is not None and FINAL not in made:
         late = lateness(task, learner.n, pin.active is not None, clock())
         found |= {"late": late} if late else {}
@@ -77,5 +81,11 @@ def remarks(entry: dict[str, Any]) -> list[str]:
     if entry["released"]:
         when = "as soon as the agent runs" if entry["lasts"] else "by the agent that holds it"
         return [f"released, and sent {when}: {entry['held']}"]
-    begin, send = ways_out(entry["task"], entry["source"], entry["state"], lasts=entry["lasts"])
+    begin, send = ways_out(
+        entry["task"],
+        entry["source"],
+        entry["state"],
+        lasts=entry["lasts"],
+        reported=entry["reported"],
+    )
     return [f"HELD, and nothing is sent: {entry['held']} {begin} {send}"]

@@ -79,6 +79,10 @@ class Reports(Learned):
         rows = self._db.named_rows("SELECT * FROM ledger ORDER BY rowid")
         return [LedgerRow(**row) for row in rows if digest in (None, row["digest"])]
 
+    def has_reported(self, source: str) -> bool:
+        """Whether records of a source are in some report: then it cannot be rewound."""
+        return any(row.is_report and row.source == source for row in self.ledger())
+
     def outbox(self, task: str | None = None) -> list[OutboxRow]:
         """Reports without a receipt."""
         rows = self._db.named_rows(f"SELECT {_OUTBOX} FROM outbox ORDER BY rowid")

@@ -1,4 +1,4 @@
-"""A device's part in one task: what it learns, and the one report per stage that it makes."""
+"""A device's part in one task: what it learns, and the reports that it makes of it."""
 
 from __future__ import annotations
 
