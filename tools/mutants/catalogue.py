@@ -20,6 +20,7 @@ FACTORISATION = "fsir/privacy/rounds/factorisation.py"
 MOMENTS = "fsir/privacy/moments.py"
 KEPT = "edge_agent/learning/kept.py"
 REPORT = "edge_agent/learning/report.py"
+PARTICIPATION = "edge_agent/learning/part/participation.py"
 STATE = "edge_agent/state/reports.py"
 THRESHOLD = "edge_agent/watch/threshold.py"
 
@@ -268,6 +269,14 @@ MUTANTS = (
         "rounds: beyond the horizon",
         (CORRELATED, "1 <= round <= len(coefficients)", "round >= 1"),
         (CORRELATED, "coefficients[:round])", "(coefficients + (0.0,) * round)[:round])"),
+    ),
+    _mutant(
+        "rounds: another key before each",
+        (
+            PARTICIPATION,
+            "return self._state.keys.of(self.task.digest)",
+            "return secrets.token_bytes(KEY_BYTES)",
+        ),
     ),
     _mutant("ledger row not written", (STATE, _BOOKED, "pass")),
     _mutant(
