@@ -10,7 +10,7 @@ import pytest
 
 from edge_agent.agent import Feed, Phase
 from edge_agent.consent.policy import Policy
-from edge_agent.errors import StateError
+from edge_agent.errors import StateError, StorageError
 from edge_agent.learning.report import ledger_row
 from edge_agent.learning.rounds import Turn, next_turn
 from edge_agent.state.state import State
@@ -262,3 +262,25 @@ def test_a_round_that_is_held_is_given_up_without_reading_the_file_again(caplog)
     answered(again, 3.0)
     (row,) = [row for row in again.state.ledger() if row.is_report and row.round == 2]
     assert (row.first, row.last) == (800, 1199)
+
+
+def test_a_round_that_the_disk_denied_is_sent_before_the_next_one_is_made(monkeypatch):
+    of = several(3)
+    agent = simulated(of, policy=PATIENT)
+    learn_block(agent)
+    answered(agent, 1.0)
+    learn_block(agent)
+    real = agent.state.record_report
+
+    def treacherous(*args, **options):
+        real(*args, **options)
+        raise StorageError("the disk went away after the commit")
+
+    monkeypatch.setattr(agent.state, "record_report", treacherous)
+    assert agent.outgoing(2.0) == []
+    monkeypatch.setattr(agent.state, "record_report", real)
+    agent.checkpoint(leaving=True)
+    learn_block(agent)
+    assert agent.next_due(2.0) is not None
+    assert [report.round for report in reports(agent.outgoing(100.0))] == [2]
+    assert [(row.round, row.first) for row in agent.state.ledger()] == [(1, 0), (2, 20)]
