@@ -18,7 +18,8 @@
 both state and agent, and may then pass its own `noise` and `rng`.
 
 Phases: waiting for the task -> learning (-> held) -> (waiting for the active set -> learning ->)
-reported -> serving; or stopped.
+reported -> serving; or stopped. In a task of several rounds learning goes on as soon as a report is
+made; when the next one has its records it waits for the receipt, or for its time.
 """
 
 from __future__ import annotations

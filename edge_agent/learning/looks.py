@@ -86,6 +86,6 @@ def remarks(entry: dict[str, Any]) -> list[str]:
         entry["source"],
         entry["state"],
         lasts=entry["lasts"],
-        reported=entry["reported"],
+        reported=entry.get("reported", False),
     )
     return [f"HELD, and nothing is sent: {entry['held']} {begin} {send}"]

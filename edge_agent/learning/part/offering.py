@@ -145,13 +145,14 @@ class Offering(Standing):
                 continue
             self._go_on_after(row, progress)
             self.adopted = [out for out in waiting if out.report == row.report]
-            if not self.adopted:
+            if not self.adopted and row.verdict == "refused":
                 self.stop(row.reason)
 
     def _go_on_after(self, row: LedgerRow, progress: Progress) -> None:
         """A report is made: its records are no longer what the next one is about."""
         self.made[row.stage] = row
         self._dirty = False
+        self._suspected = False
         self.holding.settled()
         self.draft = restored_draft(self._state, self.task, self._stage(), progress)
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from edge_agent.learning.draft import Draft
 from edge_agent.learning.part.offering import Offering
+from edge_agent.learning.part.standing import NO_KEY
 from edge_agent.learning.spending import NoReportError
 from edge_agent.learning.stages import second_draft
 from edge_agent.state.rows import LedgerRow, OutboxRow
@@ -52,6 +53,7 @@ class Participation(Offering):
 
         None if the cap forbids it, or if it is held.
         """
+        self._in_doubt = True  # there is no second report of a round, whoever has made the first
         self._follow_disk()
         learner = self.draft.learner
         if learner is None or not self.ready:
@@ -78,6 +80,9 @@ class Participation(Offering):
         if self.holding.why:
             return None
         key = self._key(stage)
+        if key is None:
+            self.stop(NO_KEY)
+            return None
         try:
             row, out = self._spender.spend(
                 moments,
@@ -95,13 +100,16 @@ class Participation(Offering):
             self.stop(row.reason)
         return out
 
-    def _key(self, stage: Stage) -> bytes:
-        """The key of the noise of this task's rounds: a new one for the first of them."""
+    def _key(self, stage: Stage) -> bytes | None:
+        """The key of the noise of this task's rounds: a new one for the first, None if it is lost.
+
+        Empty where it is not needed.
+        """
         if len(stage.factorisation.coefficients) == 1:
             return b""
         if FINAL not in self.made:
             return secrets.token_bytes(KEY_BYTES)
-        return self._state.keys.of(self.task.digest)
+        return self._state.keys.of(self.task.digest) or None
 
     def _record(
         self, row: LedgerRow, out: OutboxRow | None, judged: LedgerRow | None, key: bytes
