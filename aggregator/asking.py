@@ -93,7 +93,7 @@ def _answer(
 ) -> list[Publication]:
     key = federation.editions[digest]
     devices = [ask.device for _, ask in group]
-    known = store.lookup(key, devices)
+    known = store.last(key, devices)
     barred = store.withdrawn(key, devices)
     held = store.instances(key, devices)
     before = dict(held)

@@ -26,6 +26,7 @@ _COMMANDS = {
     "roster": "who is expected, and who is missing",
     "withdraw": "take a device out again",
     "readmit": "undo a withdrawal",
+    "compact": "keep only the totals of old rounds",
     "task": "write or check a task file",
     "keys": "make the keys of one of two aggregators",
 }

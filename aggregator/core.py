@@ -102,7 +102,7 @@ class Aggregator:
         return publications
 
     def _receipts(self, federation: Federation, devices: list[str]) -> list[Publication]:
-        known = self.store.lookup(federation.key, devices)
+        known = self.store.last(federation.key, devices)
         barred = self.store.withdrawn(federation.key, devices)
         held = merging.numbers(self.store, federation, devices)
         return [
@@ -212,7 +212,7 @@ class Aggregator:
             return []
         barred = self._new("withdrawn", federation, self.store.withdrawn(federation.key))
         again = self._new("let in again", federation, self.store.let_in_again(federation.key))
-        known = self.store.lookup(federation.key, barred)
+        known = self.store.last(federation.key, barred)
         held = merging.numbers(self.store, federation, barred)
         told = [
             merging.receipt_of_withdrawn(

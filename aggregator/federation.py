@@ -96,6 +96,14 @@ class Federation:
         self.fruitless = 0  # devices whose trimmed screening reports gave no active set
         self.layouts = {self.first: Layout.of(first_stage(task), task.screens_by_votes)}
 
+    def rounds(self, stage: str) -> int:
+        """How many reports of a stage each device may send."""
+        return self.task.rounds if stage == FINAL else 1
+
+    def follows(self, stage: str) -> bool:
+        """Whether a stage has several rounds: then it matters which of them each device has."""
+        return self.rounds(stage) > 1
+
     def pin(self, active: bytes) -> None:
         """Take the active set that was published; from now on final reports have a layout."""
         message = decode(active, Active)

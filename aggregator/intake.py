@@ -13,9 +13,10 @@ import numpy as np
 
 from aggregator.federation import Federation, Layout, tally
 from aggregator.reasons import Refusal
+from aggregator.store.base import Place
 from fsir.arrays import Integers
 from fsir.errors import MessageError, VersionError
-from fsir.limits import DEVICE_NAME
+from fsir.limits import DEVICE_NAME, MAX_ROUNDS
 from fsir.privacy.plan import FINAL
 from fsir.wire import codec
 from fsir.wire.messages import STAGES, STATUSES, Ask, report_id, topic
@@ -38,6 +39,7 @@ class Arrival:
     task: bytes = b""  # digest, as the report names it
     device: str = ""  # by the topic, which the broker vouches for
     stage: str = ""
+    round: int = 1
     report: SealedReport | None = None
     ask: Ask | None = None
     status: str = REFUSED
@@ -49,6 +51,11 @@ class Arrival:
     def name(self) -> str:
         """Of the task, or nothing."""
         return self.federation.name if self.federation is not None else ""
+
+    @property
+    def place(self) -> Place:
+        """Where at most one report is counted."""
+        return self.device, self.stage, self.round
 
     @property
     def outcome(self) -> str:
@@ -98,6 +105,8 @@ def _unseal(arrival: Arrival) -> SealedReport:
         arrival.stage = table["stage"]
     if isinstance(table.get("task"), bytes) and len(table["task"]) == 32:
         arrival.task = table["task"]
+    if type(table.get("round")) is int and 1 < table["round"] <= MAX_ROUNDS:
+        arrival.round = table["round"]
     return decode_sealed(table)
 
 
@@ -117,6 +126,11 @@ def _mismatch(report: SealedReport, device: str, federation: Federation) -> Refu
         if report.stage == FINAL:
             return Refusal("no active set", "the active set has not been published yet")
         return Refusal("wrong stage", f"task {name!r} has no {report.stage} report")
+    rounds = federation.rounds(report.stage)
+    if report.round > rounds:
+        last = "one round" if rounds == 1 else f"rounds 1 to {rounds}"
+        text = f"round {report.round} where the {report.stage} stage of {name!r} has {last}"
+        return Refusal("wrong round", text)
     return _wrong_shape(report, layout) or _wrong_size(report, federation.records)
 
 

@@ -10,7 +10,9 @@ from aggregator.federation import AT_ONCE, Federation, add
 from aggregator.intake import Arrival
 from aggregator.publication import Publication
 from aggregator.reasons import Refusal
-from aggregator.store.base import RefusedRow, ReportRow, Store, TotalsRow
+from aggregator.rounds.recount import changed
+from aggregator.rounds.sets import rounds_of, text_of
+from aggregator.store.base import Counted, Place, RefusedRow, ReportRow, Store
 from fsir.limits import ID_BYTES
 from fsir.privacy.plan import FINAL
 from fsir.wire import messages
@@ -18,7 +20,8 @@ from fsir.wire.messages import Receipt, Verdict
 
 COUNTED, DUPLICATE, REFUSED = messages.STATUSES
 
-Known = Mapping[tuple[str, str], bytes]  # ids of counted reports, by device and stage
+Ids = Mapping[Place, bytes]
+Known = Mapping[tuple[str, str], Counted]  # the last round that is counted, by device and stage
 
 
 def count(
@@ -26,37 +29,41 @@ def count(
 ) -> list[Publication]:
     """Decide about every arrival of one federation, merge the new ones, answer each."""
     devices = [arrival.device for arrival in arrivals]
-    known = store.lookup(federation.key, devices)
+    places = [arrival.place for arrival in arrivals]
+    ids = store.lookup(federation.key, places)
+    known = store.last(federation.key, devices)
     barred = store.withdrawn(federation.key, devices)
-    again = store.readmitted(federation.key, devices)
+    again = store.readmitted(federation.key, places)
     held = numbers(store, federation, devices)
-    fresh: dict[str, list[Arrival]] = {}
+    fresh: dict[tuple[str, int], list[Arrival]] = {}
     receipts = []
     for arrival in arrivals:
         arrival.barred = arrival.device in barred
-        if arrival.refusal is None and _is_new(arrival, known, again):
-            known[arrival.device, arrival.stage] = arrival.id
-            fresh.setdefault(arrival.stage, []).append(arrival)
+        if arrival.refusal is None and _is_new(arrival, ids, again):
+            ids[arrival.place] = arrival.id
+            _note_last(known, arrival)
+            fresh.setdefault((arrival.stage, arrival.round), []).append(arrival)
         number = held.get(arrival.device, b"")
         receipts.append(_answer(federation, arrival, {} if arrival.barred else known, number))
-    for stage, group in fresh.items():
-        _merge(store, federation, stage, group, now)
+    for (stage, round), group in fresh.items():
+        _merge(store, federation, stage, round, group, now)
+    _take(store, federation, [arrival for group in fresh.values() for arrival in group])
     return receipts
 
 
-def _is_new(arrival: Arrival, known: Known, again: Known) -> bool:
+def _is_new(arrival: Arrival, ids: Ids, again: Ids) -> bool:
     """Whether to add a report; fills in its status, or why it is refused after all.
 
     One that was deleted with its device's withdrawal may come `again`, and no other in its place:
     the device has spent its budget on that one.
     """
-    place = (arrival.device, arrival.stage)
-    first = known.get(place, again.get(place, arrival.id))
+    place = arrival.place
+    first = ids.get(place, again.get(place, arrival.id))
     if arrival.barred:
         arrival.refusal = withdrawn(arrival.device)
     elif first != arrival.id:
         arrival.refusal = Refusal("second report", f"{first.hex()} was counted before")
-    elif place in known:
+    elif place in ids:
         arrival.status = DUPLICATE
     else:
         arrival.status = COUNTED
@@ -64,24 +71,55 @@ def _is_new(arrival: Arrival, known: Known, again: Known) -> bool:
     return False
 
 
+def _note_last(known: dict[tuple[str, str], Counted], arrival: Arrival) -> None:
+    """A late round is counted, and is not the last one."""
+    before = known.get((arrival.device, arrival.stage))
+    if before is None or before.round < arrival.round:
+        known[arrival.device, arrival.stage] = Counted(arrival.round, arrival.id)
+
+
 def _merge(
-    store: Store, federation: Federation, stage: str, group: Sequence[Arrival], now: float
+    store: Store,
+    federation: Federation,
+    stage: str,
+    round: int,
+    group: Sequence[Arrival],
+    now: float,
 ) -> None:
     rows = [
-        ReportRow(device=a.device, stage=stage, id=a.id, n=a.report.n, raw=a.raw, at=now)
+        ReportRow(
+            device=a.device, stage=stage, round=round, id=a.id, n=a.report.n, raw=a.raw, at=now
+        )
         for a in group
         if a.report is not None
     ]
     store.insert(federation.key, rows)
     values = [arrival.values for arrival in group if arrival.values is not None]
-    totals = store.totals(federation.key, stage)
+    totals = store.totals(federation.key, stage, round)
     for start in range(0, len(group), AT_ONCE):
         part = rows[start : start + AT_ONCE]
         sums = np.zeros(federation.layouts[stage].width, np.int64)
         for row in values[start : start + AT_ONCE]:
             sums += row
         totals = add(totals, sums, len(part), sum(row.n for row in part))
-    store.put_totals(federation.key, stage, totals)
+    store.put_totals(federation.key, stage, totals, round)
+
+
+def _take(store: Store, federation: Federation, fresh: Sequence[Arrival]) -> None:
+    """Remember which rounds devices have had counted, where these hang together."""
+    more: dict[str, list[int]] = {}
+    for arrival in fresh:
+        if federation.follows(arrival.stage):
+            more.setdefault(arrival.device, []).append(arrival.round)
+    if not more:
+        return
+    known = store.taken(federation.key, FINAL, list(more))
+    before = {device: known.get(device, "") for device in more}
+    changes = {
+        device: (before[device], text_of([*rounds_of(before[device]), *rounds]))
+        for device, rounds in more.items()
+    }
+    store.put_taken(federation.key, FINAL, changes)
 
 
 def numbers(store: Store, federation: Federation, devices: Sequence[str]) -> dict[str, bytes]:
@@ -93,7 +131,7 @@ def numbers(store: Store, federation: Federation, devices: Sequence[str]) -> dic
 
 def _answer(federation: Federation, arrival: Arrival, known: Known, number: bytes) -> Publication:
     reason = arrival.refusal.text if arrival.refusal else ""
-    verdicts = {arrival.stage: Verdict(arrival.id, arrival.status, reason)}
+    verdicts = {arrival.stage: Verdict(arrival.id, arrival.status, reason, arrival.round)}
     if arrival.task != federation.digest:
         number = b""  # it holds for another edition than the receipt is about
     return receipt(federation, arrival.device, known, verdicts, arrival.task, number)
@@ -112,8 +150,9 @@ def receipt(
     One that has asked reads the number that holds for it; others could not read such a receipt.
     """
     for stage in messages.STAGES:
-        if stage not in verdicts and (device, stage) in known:
-            verdicts[stage] = Verdict(known[device, stage], COUNTED)
+        last = known.get((device, stage))
+        if stage not in verdicts and last is not None:
+            verdicts[stage] = Verdict(last.id, COUNTED, round=last.round)
     raw = messages.encode(Receipt(task, device, verdicts, number))
     return Publication(messages.topic(federation.name, "receipt", device), raw, qos=0)
 
@@ -128,7 +167,7 @@ def receipt_of_withdrawn(
     """
     reason = withdrawn(device).text
     verdicts = {
-        stage: Verdict(known[device, stage], COUNTED, reason)
+        stage: Verdict(known[device, stage].id, COUNTED, reason, known[device, stage].round)
         for stage in messages.STAGES
         if (device, stage) in known
     }
@@ -165,13 +204,17 @@ def quarantine(store: Store, arrivals: Sequence[Arrival], now: float) -> None:
 def withdraw(store: Store, federation: Federation, device: str, now: float) -> int:
     """Take a device out of a federation; how many reports that were.
 
-    The active set stays as it is.
+    The active set stays as it is, and so do rounds of which only the totals are left.
     """
+    key = federation.key
     with store.transaction():
-        rows = store.withdraw(federation.key, device, now)
+        rows = store.withdraw(key, device, now)
         for row in rows:
-            totals = _added(store.totals(federation.key, row.stage), federation, row, -1)
-            store.put_totals(federation.key, row.stage, totals)
+            totals = changed(store.totals(key, row.stage, row.round), federation, row, -1)
+            store.put_totals(key, row.stage, totals, row.round)
+        for before in store.taken(key, FINAL, [device]).values():
+            after = text_of(store.compacted(key, FINAL, device))
+            store.put_taken(key, FINAL, {device: (before, after)})
     return len(rows)
 
 
@@ -183,26 +226,3 @@ def readmit(store: Store, federation: Federation, device: str) -> int | None:
     with store.transaction():
         deleted = store.readmit(federation.key, device)
     return None if deleted is None else len(deleted)
-
-
-def recount(store: Store, federation: Federation, stage: str) -> TotalsRow:
-    """The totals of a stage, added up again from the stored reports."""
-    totals = TotalsRow()
-    for row in store.reports(federation.key, stage):
-        totals = _added(totals, federation, row, 1)
-    return totals
-
-
-def _added(totals: TotalsRow, federation: Federation, row: ReportRow, times: int) -> TotalsRow:
-    """Totals with a report, or with `times = -1` without it; one that was withdrawn is no more."""
-    if row.raw is None:
-        return totals
-    return add(totals, times * federation.values(row.raw), times, times * row.n)
-
-
-def agrees(store: Store, federation: Federation, stage: str) -> bool:
-    """Whether the totals, a cache, are what the stored reports add up to."""
-    cached = store.totals(federation.key, stage)
-    again = recount(store, federation, stage)
-    same = (cached.devices, cached.records) == (again.devices, again.records)
-    return same and (cached.values == again.values or not (again.values or any(cached.values)))

@@ -14,6 +14,7 @@ REASONS = {
     "than the topic's",
     "wrong device": "the report names another device than the topic that it came by",
     "wrong stage": "the task has no such stage",
+    "wrong round": "the stage has no such round",
     "no active set": "a final report came before the active set was published: "
     "nobody can know its features",
     "wrong shape": "the report holds other blocks, or votes of another shape, "

@@ -26,8 +26,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print(json.dumps({"reports": entries}))
         return 0
-    header = ("task", "device", "stage", "records", "counted at", "")
-    print_table(header, [_cells(entry) for entry in entries])
+    rounds = ("round",) if any("round" in entry for entry in entries) else ()
+    header = ("task", "device", "stage", *rounds, "records", "counted at", "")
+    print_table(header, [_cells(entry, rounds) for entry in entries])
     devices = {(entry["task"], entry["device"]) for entry in entries}
     print(f"{len(devices)} devices, {len(entries)} reports")
     return 0
@@ -41,6 +42,7 @@ def _reports(store: Store, federation: Federation) -> list[dict[str, Any]]:
             "epoch": federation.task.epoch,
             "device": row.device,
             "stage": row.stage,
+            **({"round": row.round} if federation.follows(row.stage) else {}),
             "records": row.n,
             "report": row.id.hex(),
             "at": time_text(row.at),
@@ -50,6 +52,7 @@ def _reports(store: Store, federation: Federation) -> list[dict[str, Any]]:
     ]
 
 
-def _cells(entry: dict[str, Any]) -> tuple[object, ...]:
-    shown = (entry[key] for key in ("task", "device", "stage", "records", "at"))
+def _cells(entry: dict[str, Any], rounds: tuple[str, ...]) -> tuple[object, ...]:
+    keys = ("task", "device", "stage", *rounds, "records", "at")
+    shown = (entry.get(key, "") for key in keys)
     return (*shown, "withdrawn" if entry["withdrawn"] else "")

@@ -14,6 +14,7 @@ from aggregator.enrolment.nearest import meant
 from aggregator.federation import Federation
 from aggregator.store.base import Store, StoreError
 from fsir.limits import DEVICE_NAME
+from fsir.privacy.plan import FINAL
 
 PAGE = {
     "description": """\
@@ -42,19 +43,23 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Take a device out again."""
     device = args.device
-    with opened(args) as (store, federations):
+    with opened(args, update=True) as (store, federations):
         if not args.future:
             _require_known(store, federations, device)
         elif not DEVICE_NAME.match(device):
             raise StoreError(f"{device!r}: no device can have this name, which has {NAME_RULE}")
         taken = Counter({federation.name: 0 for federation in federations})
+        since: dict[str, int] = {}
         for federation in federations:  # of one name there may be several editions
             taken[federation.name] += merging.withdraw(store, federation, device, time.time())
+            if stay := store.compacted(federation.key, FINAL, device):
+                since[federation.name] = stay[-1] + 1
         scrubbed = store.scrub()
     if args.json:
-        print(json.dumps({"device": device, "withdrawn_reports": taken, "scrubbed": scrubbed}))
+        told = {"device": device, "withdrawn_reports": taken, "scrubbed": scrubbed}
+        print(json.dumps(told | ({"since_round": since} if since else {})))
     else:
-        _print(device, taken, scrubbed)
+        _print(device, taken, since, scrubbed)
     return 0
 
 
@@ -69,12 +74,19 @@ def _require_known(store: Store, federations: list[Federation], device: str) -> 
         )
 
 
-def _print(device: str, taken: dict[str, int], scrubbed: bool) -> None:
+def _print(device: str, taken: dict[str, int], since: dict[str, int], scrubbed: bool) -> None:
     for name, count in taken.items():
         none = "had no report here; a future one will be refused"
-        print(f"task {name}: {device!r} {f'{count} report(s) taken out' if count else none}")
+        done = f"{count} report(s) taken out" if count or name in since else none
+        print(f"task {name}: {device!r} {done}{_from(since.get(name))}")
     if not scrubbed:
         print(
             "the log of the store was in use, and still has its bytes; "
             "repeat this command to remove them there too"
         )
+
+
+def _from(round: int | None) -> str:
+    if round is None:
+        return ""
+    return f", from round {round} on: rounds before were compacted, and what it has in them stays"

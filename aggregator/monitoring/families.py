@@ -36,6 +36,11 @@ _OF_A_SUBSPACE: tuple[tuple[str, str, Callable[[Subspace], float | None]], ...] 
     ),
     ("fsir_subspace_devices", "devices in the subspace", lambda subspace: subspace.devices),
     ("fsir_subspace_records", "records in the subspace", lambda subspace: subspace.records),
+    (
+        "fsir_subspace_moved_ratio",
+        "distance of the subspace to its version before over its expected error",
+        lambda subspace: subspace.moved,
+    ),
 )
 
 
@@ -171,6 +176,16 @@ _OF_A_TASK: tuple[tuple[str, str, Callable[[_Seen], float | None]], ...] = (
         "fsir_forecast_error",
         "expected projection loss with twice as many devices",
         lambda seen: seen.newest.forecast_error if seen.newest else None,
+    ),
+    (
+        "fsir_round",
+        "the newest round in the subspace",
+        lambda seen: seen.newest.round if seen.newest else None,
+    ),
+    (
+        "fsir_drift_round",
+        "the round since which something has changed that noise does not explain",
+        lambda seen: seen.newest.drift if seen.newest else None,
     ),
 )
 

@@ -37,7 +37,7 @@ def counts(store: Store, federation: Federation) -> dict[str, int]:
     size = store.roster_size(federation.name)
     expected = size - (store.count_devices(whom, "excused") if size else 0)
     missing = store.count_devices(whom, "missing") if size else 0
-    reported = store.totals(federation.key, current_stage(federation)).devices
+    reported = _reported(store, federation, whom)
     return {
         "roster": size,
         "expected": expected,
@@ -49,6 +49,14 @@ def counts(store: Store, federation: Federation) -> dict[str, int]:
         # Who is expected and not missing has reported; the others who have are not on the roster.
         "unlisted": reported - (expected - missing) if size else 0,
     }
+
+
+def _reported(store: Store, federation: Federation, whom: dict[str, object]) -> int:
+    """From the totals, unless a device may have several reports."""
+    stage = current_stage(federation)
+    if federation.follows(stage):
+        return store.count_devices(whom, "reported")
+    return store.totals(federation.key, stage).devices
 
 
 def names(store: Store, federation: Federation, found: Mapping[str, int]) -> dict[str, list[str]]:

@@ -38,9 +38,16 @@ def history(
             "expected_error": row.expected_error,
             "expected_accuracy": row.expected_accuracy,
             "angle_degrees": row.angle,
+            **_of_rounds(row),
         }
         for row in rows
     ]
+
+
+def _of_rounds(row: VersionRow) -> dict[str, Any]:
+    if row.round is None:
+        return {}
+    return {"round": row.round, "moved": row.moved, "drift_since": row.drift}
 
 
 def forecast(rows: list[VersionRow], subspace: Subspace | None) -> dict[str, Any] | None:

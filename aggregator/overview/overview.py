@@ -19,6 +19,11 @@
             "to_go_seconds": at this rate, or None,
             "waits_for": {"code": "first report", "quorum", "active set", "estimate", "reports" or
                 "nothing", "text": the same in words}},
+        "rounds": only if the task has several: {"of": how many, "current": the one that devices
+            report in, by the clock or by what was counted, "counted": [{"round", "devices",
+            "records"}, ...], the oldest first, `rounds.NEWEST` at most, "moved": how far the newest
+            version has moved, in units of its expected error, or None, "drift_since": the round
+            since which something has changed that noise does not explain, or None},
         "subspace": None before there is one, else {
             "version", "published": time, "dimension", "singular_values": [float, ...],
             "noise_level": what singular values must exceed, "expected_error",
@@ -26,7 +31,8 @@
             "records", "notes": [text, ...]},
         "history": [{"version", "at": time, "devices", "records", "dimension", "expected_error",
             "expected_accuracy": float or None, "angle_degrees": the largest angle to the version
-            before, or None}, ...], the oldest first, `growth.MOST_VERSIONS` at most,
+            before, or None, and where there are rounds "round", "moved" and "drift_since"}, ...],
+            the oldest first, `growth.MOST_VERSIONS` at most,
         "forecast": None or {"devices": twice as many as now, "expected_error",
             "expected_accuracy": float or None},
         "directions": None or {"features": [name, ...], "loadings": [[float for each feature], ...
@@ -55,11 +61,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggregator import merging
 from aggregator.federation import Federation
 from aggregator.overview import devices, growth, picture, refusals
 from aggregator.overview.progress import progress
+from aggregator.overview.rounds import rounds
 from aggregator.overview.words import time_text
+from aggregator.rounds.recount import agrees
 from aggregator.store.base import PublishedRow, Store
 from fsir.estimate.subspace import random_loss
 from fsir.wire.decode import decode
@@ -82,6 +89,7 @@ def overview(
         "stages": _stages(store, federation, recount),
         "active": _active(federation),
         "progress": progress(store, federation, states, now),
+        **rounds(store, federation, versions, now),
         "subspace": _subspace(subspace, shown),
         "history": growth.history(versions, shown, subspace),
         "forecast": growth.forecast(versions, subspace),
@@ -97,10 +105,13 @@ def overview(
 def _stages(store: Store, federation: Federation, recount: bool) -> dict[str, dict[str, Any]]:
     stages: dict[str, dict[str, Any]] = {}
     for stage in list(federation.layouts):  # the daemon may pin an active set meanwhile
-        row = store.totals(federation.key, stage)
-        stages[stage] = {"devices": row.devices, "records": row.records}
+        rows = store.rounds(federation.key, stage)
+        devices = sum(row.devices for row in rows)
+        if federation.follows(stage):
+            devices = sum(store.patterns(federation.key, stage).values())
+        stages[stage] = {"devices": devices, "records": sum(row.records for row in rows)}
         if recount:
-            stages[stage]["recount"] = merging.agrees(store, federation, stage)
+            stages[stage]["recount"] = agrees(store, federation, stage)
     return stages
 
 

@@ -117,7 +117,8 @@ def waits_for(store: Store, federation: Federation, target: Target, counted: int
         kind = "final report" if federation.task.screening else "report"
         return {"code": "first report", "text": f"the first {kind}"}
     shown = store.published(federation.key, "subspace")
-    if shown is None or shown.change < store.totals(federation.key, FINAL).change:
+    change = sum(row.change for row in store.rounds(federation.key, FINAL))
+    if shown is None or shown.change < change:
         return {"code": "estimate", "text": "an estimate from what has come: `serve` makes it"}
     if target.missing:
         return {"code": "reports", "text": f"the reports of {target.missing} more device(s)"}

@@ -18,6 +18,7 @@ _SOURCES = {
     "quorum": "for the quorum",
     "screening": "that were screened",
 }
+_LAST = 4  # rounds whose devices are told
 _TOLD = ("roster", "--expect")  # by an operator, who wants to see it when all have come, too
 
 
@@ -28,6 +29,7 @@ def lines(entry: dict[str, Any]) -> Iterator[str]:
         recounted = _RECOUNTED[count.get("recount")]
         yield f"  {stage}: {count['devices']} devices, {count['records']} records{recounted}"
     yield from _progress(entry)
+    yield from _rounds(entry)
     if entry["active"] is not None:
         shown = ", ".join(entry["active"][:5]) + (", ..." if len(entry["active"]) > 5 else "")
         yield f"  active set: {len(entry['active'])} features ({shown})"
@@ -54,6 +56,16 @@ def _progress(entry: dict[str, Any]) -> Iterator[str]:
     if parts:
         yield f"  {progress['stage']} reports: {', '.join(parts)}"
     yield from _missing(entry["devices"])
+
+
+def _rounds(entry: dict[str, Any]) -> Iterator[str]:
+    """Which round it is, and how many devices the last ones have."""
+    found = entry.get("rounds")
+    if found is None:
+        return
+    parts = [f"round {row['round']}: {row['devices']}" for row in found["counted"][-_LAST:]]
+    devices = f"; devices in {', '.join(parts)}" if parts else ""
+    yield f"  rounds: {found['current']} of {found['of']}{devices}"
 
 
 def _missing(devices: dict[str, Any]) -> Iterator[str]:
@@ -94,6 +106,9 @@ def _growth(task: dict[str, Any]) -> Iterator[str]:
     turned = task["history"][-1]["angle_degrees"] if task["history"] else None
     if turned is not None:
         yield f"    turned by {turned:.2g} degrees from the version before"
+    moved = task.get("rounds", {}).get("moved")
+    if moved is not None:
+        yield f"    moved by {moved:.2g} of its expected error from the version before"
     ahead = task["forecast"]
     if ahead is not None:
         accuracy = ahead["expected_accuracy"]

@@ -11,6 +11,10 @@ TERMS = {
     "rate": "How many reports are counted in an hour, at the pace of late.",
     "stage": "A task has one stage, or two: in screening, a first and noisier report says which "
     "features matter; the final report is about those alone.",
+    "round": "Each device reports again from its next records, round after round, as long as the "
+    "task says. The estimate adds the rounds up.",
+    "moved": "How far the directions have moved from the version before, in units of the expected "
+    "error. About 1.4 is what two estimates differ by that have nothing in common but the truth.",
     "active set": "The features that screening has chosen. Final reports are about these.",
     "records": "One record is one set of measurements, such as those of two seconds. Records stay "
     "on the device; a report is noisy sums over many.",

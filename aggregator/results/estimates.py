@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from aggregator.federation import Federation
 from aggregator.publication import Publication
+from aggregator.results.following import Followed, follow, with_movement
 from aggregator.results.gathering import gather
 from aggregator.store.base import PublishedRow, Store, VersionRow
 from fsir.estimate import subspace
@@ -25,22 +26,24 @@ LONGEST_PAUSE_SECONDS = 3600.0  # also if the clock was set meanwhile
 
 
 class Estimated(NamedTuple):
-    """A subspace, and what twice as many devices would make of it."""
+    """A subspace, what twice as many devices would make of it, and what its rounds tell."""
 
     subspace: Subspace
     forecast: Forecast | None
+    followed: Followed | None = None  # where there are several
 
 
 @dataclass(frozen=True, kw_only=True)
 class Estimation:
     """An estimate that is due: work for any thread.
 
-    It is done on a copy of the totals or, if it trims, on a snapshot.
+    It is done on a copy of the totals or, if it trims or has several rounds, on a snapshot.
     """
 
     store: Store
     federation: Federation
-    totals: Totals
+    totals: Totals | None
+    devices: int
     change: int
     refused: int
     at: float  # when it became due
@@ -51,14 +54,21 @@ class Estimation:
         A snapshot may be newer than `change`: the next look finds that out and estimates once more.
         """
         totals = self.totals
-        if self.federation.task.aggregation == TRIMMED:
+        followed = None
+        if totals is None:
             with self.store.snapshot() as snapshot:
-                totals = gather(snapshot, self.federation)
+                if self.federation.follows(FINAL):
+                    followed = follow(snapshot, self.federation)
+                    totals = followed.totals
+                else:
+                    totals = gather(snapshot, self.federation)
         if totals.devices == 0:
             return None
         task = self.federation.task
         made = subspace.estimate(task, totals, version=1, refused=self.refused)
-        return Estimated(made, self._forecast(totals))
+        if followed is not None:
+            made = replace(made, notes=made.notes + followed.notes)
+        return Estimated(made, self._forecast(totals), followed)
 
     def _forecast(self, totals: Totals) -> Forecast | None:
         try:
@@ -109,16 +119,23 @@ class Estimating:
 
     def _changed(self, federation: Federation, now: float) -> list[Estimation]:
         """An estimate, unless the totals are those of the last one that was published or failed."""
-        row = self._store.totals(federation.key, FINAL)
+        rounds = self._store.rounds(federation.key, FINAL)
+        change = sum(row.change for row in rounds)
         shown = self.recall(federation)
         known = max(shown.change if shown else 0, self._failed.get(federation.name, 0))
-        if row.change <= known:
+        if change <= known:
             return []
+        totals = None
+        if federation.task.aggregation != TRIMMED and not federation.follows(FINAL):
+            row = self._store.totals(federation.key, FINAL)
+            totals = federation.totals(row)
+            change = row.change
         job = Estimation(
             store=self._store,
             federation=federation,
-            totals=federation.totals(row),
-            change=row.change,
+            totals=totals,
+            devices=max((row.devices for row in rounds), default=0),
+            change=change,
             refused=self._refused(federation.name),
             at=now,
         )
@@ -146,7 +163,7 @@ class Estimating:
         """
         name = job.federation.name
         self._failed[name] = job.change
-        log.exception("task %r: the estimate from %d devices failed", name, job.totals.devices)
+        log.exception("task %r: the estimate from %d devices failed", name, job.devices)
 
     def publish(self, job: Estimation, result: Estimated | None, now: float) -> list[Publication]:
         """Store a finished estimate and return it, unless another worker has a newer one."""
@@ -162,7 +179,7 @@ class Estimating:
             "task %r: subspace version %d from %d devices",
             federation.name,
             row.version,
-            job.totals.devices,
+            job.devices,
         )
         return [Publication(messages.topic(federation.name, "subspace"), row.body)]
 
@@ -178,19 +195,21 @@ class Estimating:
             body = b""
             if result is not None:
                 made = replace(result.subspace, version=version)
-                body = messages.encode(made)
                 before = self.latest.get(job.federation.name)
-                grown = _grown(made, before, result.forecast, now)
+                if result.followed is not None:
+                    made = with_movement(job.federation.task, made, before)
+                body = messages.encode(made)
+                grown = _grown(made, before, result, now)
                 self._store.put_version(job.federation.key, grown)
             row = PublishedRow(body=body, version=version, change=job.change, at=now)
             self._store.put_published(job.federation.key, "subspace", row)
         return row
 
 
-def _grown(
-    made: Subspace, before: Subspace | None, foreseen: Forecast | None, now: float
-) -> VersionRow:
+def _grown(made: Subspace, before: Subspace | None, result: Estimated, now: float) -> VersionRow:
     """What the history keeps of a version."""
+    foreseen = result.forecast
+    followed = result.followed
     turned = None if before is None else float(subspace.angles(before.basis, made.basis).max())
     return VersionRow(
         version=made.version,
@@ -203,4 +222,7 @@ def _grown(
         angle=turned,
         forecast_error=foreseen.expected_error if foreseen else None,
         forecast_accuracy=foreseen.expected_accuracy if foreseen else None,
+        round=followed.round if followed else None,
+        moved=made.moved,
+        drift=followed.drift if followed else None,
     )

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from fsir.errors import FsirError
 
@@ -42,7 +42,10 @@ class TaskRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReportRow:
-    """A counted report; `raw` is None once its device was withdrawn."""
+    """A counted report.
+
+    `raw` is None once its device was withdrawn, and empty where the totals alone still have it.
+    """
 
     device: str
     stage: str
@@ -50,6 +53,7 @@ class ReportRow:
     n: int
     raw: bytes | None
     at: float
+    round: int = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +73,7 @@ class RefusedRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalsRow:
-    """Merged integers of one stage: their bytes (little-endian int64), how often they changed."""
+    """Merged integers of one round: their bytes (little-endian int64), how often they changed."""
 
     devices: int = 0
     records: int = 0
@@ -78,8 +82,21 @@ class TotalsRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RoundRow:
+    """What one round of a stage has, without its integers."""
+
+    round: int
+    devices: int
+    records: int
+    change: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedRow:
-    """A retained message, `active` or `subspace`; `change` is that of the totals that it shows."""
+    """A retained message, `active` or `subspace`.
+
+    `change` is that of the totals that it shows, all rounds together.
+    """
 
     body: bytes
     version: int
@@ -101,6 +118,21 @@ class VersionRow:
     angle: float | None = None  # to the version before, in degrees, if there is one
     forecast_error: float | None = None  # for twice as many devices ...
     forecast_accuracy: float | None = None  # ... as far as it is known
+    # Where a task has several rounds: the newest of them, how far the version has moved from the
+    # one before in units of its own uncertainty, and the round since which something has changed.
+    round: int | None = None
+    moved: float | None = None
+    drift: int | None = None
+
+
+Place = tuple[str, str, int]  # device, stage and round: at most one report is counted for each
+
+
+class Counted(NamedTuple):
+    """A round of a device that was counted, and the id of its report."""
+
+    round: int
+    id: bytes
 
 
 class Store(Protocol):
@@ -124,8 +156,12 @@ class Store(Protocol):
     def tasks(self) -> list[TaskRow]: ...
 
     # reports
-    def lookup(self, task: int, devices: Sequence[str]) -> dict[tuple[str, str], bytes]:
-        """Ids of the reports that these devices have had counted, by device and stage."""
+    def lookup(self, task: int, places: Sequence[Place]) -> dict[Place, bytes]:
+        """Ids of the reports that were counted in these places."""
+        ...
+
+    def last(self, task: int, devices: Sequence[str]) -> dict[tuple[str, str], Counted]:
+        """The last round that these devices have had counted, by device and stage."""
         ...
 
     def withdrawn(self, task: int, devices: Sequence[str] | None = None) -> set[str]:
@@ -135,7 +171,10 @@ class Store(Protocol):
     def insert(self, task: int, rows: Iterable[ReportRow]) -> None: ...
     def reports(self, task: int, stage: str | None = None) -> Iterator[ReportRow]: ...
     def counted(self, limit: int, before: int = LAST_NUMBER) -> list[tuple[int, int, str]]:
-        """Number, task and device of the newest reports with smaller numbers, the newest first."""
+        """Number, task and device of the newest reports with smaller numbers, the newest first.
+
+        Of several rounds of a stage it is the last one.
+        """
         ...
 
     def first_at(self, task: int, stage: str) -> float | None: ...
@@ -146,15 +185,15 @@ class Store(Protocol):
         """
         ...
 
-    def readmit(self, task: int, device: str) -> dict[str, bytes] | None:
-        """Let a withdrawn device in again; the ids of what it had, by stage, or None if it was not.
+    def readmit(self, task: int, device: str) -> dict[Place, bytes] | None:
+        """Let a withdrawn device in again; the ids of what it had, or None if it was not.
 
-        The bytes are gone, and the next report of such a stage counts only if it is the same.
+        The bytes are gone, and the next report in such a place counts only if it is the same.
         """
         ...
 
-    def readmitted(self, task: int, devices: Sequence[str]) -> dict[tuple[str, str], bytes]:
-        """Ids of deleted reports that alone may come again, by device and stage."""
+    def readmitted(self, task: int, places: Sequence[Place]) -> dict[Place, bytes]:
+        """Ids of deleted reports that alone may come again in these places."""
         ...
 
     def let_in_again(self, task: int) -> set[str]:
@@ -168,9 +207,37 @@ class Store(Protocol):
 
     def put_instances(self, task: int, numbers: Mapping[str, bytes]) -> None: ...
 
-    # caches and what is on the wire
-    def totals(self, task: int, stage: str) -> TotalsRow: ...
-    def put_totals(self, task: int, stage: str, row: TotalsRow) -> None: ...
+    # what was counted, round by round; sets of rounds are texts (`aggregator.rounds.sets`)
+    def totals(self, task: int, stage: str, round: int = 1) -> TotalsRow: ...
+    def put_totals(self, task: int, stage: str, row: TotalsRow, round: int = 1) -> None: ...
+    def rounds(self, task: int, stage: str) -> list[RoundRow]:
+        """What each round has, in their order."""
+        ...
+
+    def taken(self, task: int, stage: str, devices: Sequence[str]) -> dict[str, str]:
+        """The rounds of each of these devices that are in the totals."""
+        ...
+
+    def put_taken(self, task: int, stage: str, changes: Mapping[str, tuple[str, str]]) -> None:
+        """Replace the rounds of devices, each `(before, after)`, and keep the patterns right."""
+        ...
+
+    def patterns(self, task: int, stage: str) -> dict[str, int]:
+        """How many devices have exactly these rounds in the totals."""
+        ...
+
+    def compact(self, task: int, stage: str, since: int) -> tuple[int, int]:
+        """Drop the bytes of earlier rounds; how many reports and bytes.
+
+        Totals and ids stay.
+        """
+        ...
+
+    def compacted(self, task: int, stage: str, device: str) -> list[int]:
+        """The rounds of a device that the totals alone still have."""
+        ...
+
+    # what is on the wire
     def published(self, task: int, kind: str) -> PublishedRow | None: ...
     def put_published(self, task: int, kind: str, row: PublishedRow) -> None: ...
 

@@ -23,6 +23,9 @@ BUSY_SECONDS = 30.0
 CHECKPOINT_PAGES = 4000  # 16 MB of log: each checkpoint waits for the disk twice
 _AGAIN_SECONDS = 0.02  # between two tries to switch the log on
 
+_TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
+_COLUMNS = "SELECT name, dflt_value FROM pragma_table_info(?)"
+
 Row = TypeVar("Row")
 
 
@@ -72,7 +75,7 @@ class Database:
             return  # without a lock, so that a reader never waits for the daemon
         if 0 < found < len(steps) and not update:
             # Who only looks at it leaves it to the daemon, which may be of that age too.
-            self._imagine(steps[found:])
+            self._imagine(steps)
             return
         self._db.execute("BEGIN IMMEDIATE")
         try:
@@ -90,16 +93,28 @@ class Database:
                 f"store {self._path}: format {found}, this program reads up to {len(steps)}; "
                 "use its own version"
             )
-        for step in steps[found:]:
-            for statement in step.split(";")[:-1]:
-                self._db.execute(statement)
+        _take(self._db, steps[found:])
         self._db.execute(f"PRAGMA user_version={len(steps)}")
 
     def _imagine(self, steps: Sequence[str]) -> None:
-        """Tables that came later, empty, and for this connection alone."""
-        for statement in (text.strip() for step in steps for text in step.split(";")):
-            if statement.startswith("CREATE TABLE"):
-                self._db.execute(statement.replace("CREATE", "CREATE TEMP", 1))
+        """The tables as they are today, to read from, and for this connection alone.
+
+        Those that came later are empty, and columns that came later have their default.
+        """
+        with contextlib.closing(sqlite3.connect(":memory:")) as newest:
+            _take(newest, steps)
+            tables = newest.execute(_TABLES).fetchall()
+            columns = {name: newest.execute(_COLUMNS, (name,)).fetchall() for name, _ in tables}
+        for name, text in tables:
+            there = {column for column, _ in self._db.execute(_COLUMNS, (name,))}
+            if not there:
+                self._db.execute(text.replace("CREATE", "CREATE TEMP", 1))
+            elif any(column not in there for column, _ in columns[name]):
+                seen = ", ".join(
+                    f'"{column}"' if column in there else f'{default or "NULL"} AS "{column}"'
+                    for column, default in columns[name]
+                )
+                self._db.execute(f"CREATE TEMP VIEW {name} AS SELECT {seen} FROM main.{name}")
 
     def _format(self) -> int:
         (version,) = self._db.execute("PRAGMA user_version").fetchone()
@@ -134,8 +149,22 @@ class Database:
         ((busy, _, _),) = self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
         return not busy
 
+    def shrink(self) -> bool:
+        """Give back to the disk what was deleted; False while the store is in use."""
+        try:
+            self._db.execute("VACUUM")
+        except sqlite3.OperationalError:
+            return False
+        return True
+
     def _rows(self, kind: Callable[..., Row], query: str, *values: Any) -> Iterator[Row]:
         """The answer to a query as objects whose fields are named like the columns."""
         answer = self._db.execute(query, values)
         names = [column[0] for column in answer.description]
         return (kind(**dict(zip(names, row, strict=True))) for row in answer)
+
+
+def _take(db: sqlite3.Connection, steps: Sequence[str]) -> None:
+    for step in steps:
+        for statement in step.split(";")[:-1]:
+            db.execute(statement)

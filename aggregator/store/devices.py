@@ -17,7 +17,7 @@ _ASKED = "EXISTS (SELECT 1 FROM instances i WHERE i.task = :key AND i.device = d
 _BARRED = "EXISTS (SELECT 1 FROM withdrawn w WHERE w.task = :key AND w.device = d.device)"
 _LISTED = "EXISTS (SELECT 1 FROM roster o WHERE o.task = :name AND o.device = d.device)"
 _ROSTER = "SELECT device FROM roster WHERE task = :name"
-_COUNTED = "SELECT device FROM report WHERE task = :key AND stage = :stage"
+_COUNTED = "SELECT DISTINCT device FROM report WHERE task = :key AND stage = :stage"
 _SEEN = (
     "SELECT device FROM instances WHERE task = :key"
     " UNION SELECT device FROM report WHERE task = :key AND stage <> :stage"

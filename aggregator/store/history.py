@@ -12,7 +12,7 @@ class History(Database):
     def put_version(self, task: int, row: VersionRow) -> None:
         """Remember a version."""
         self._db.execute(
-            "INSERT OR REPLACE INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             (
                 task,
                 row.version,
@@ -25,6 +25,9 @@ class History(Database):
                 row.angle,
                 row.forecast_error,
                 row.forecast_accuracy,
+                row.round,
+                row.moved,
+                row.drift,
             ),
         )
 
@@ -37,7 +40,7 @@ class History(Database):
         step = max(1, -(-2 * newest // most))  # half of what is shown reaches back to the first
         query = (
             "SELECT version, at, devices, records, dimension, expected_error, expected_accuracy,"
-            " angle, forecast_error, forecast_accuracy FROM version"
+            " angle, forecast_error, forecast_accuracy, round, moved, drift FROM version"
             " WHERE task = ? AND (version > ? OR version % ? = 1 % ?) ORDER BY version"
         )
         recent = newest - most // 2

@@ -54,4 +54,37 @@ CREATE TABLE setting (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE INDEX report_at ON report (task, stage, at);
 CREATE INDEX refused_task ON refused (task);
 """
-STEPS = (_REPORTS, _INSTANCES, _OPERATIONS)  # the k-th leads to format k
+# Rounds: a report, its totals and its deletion belong to one. `raw` is empty where only the totals
+# still have it. `taken` has for each device, and `pattern` for each set of rounds how many devices
+# there are whose rounds in the totals are exactly these (`aggregator.rounds.sets`); both only where
+# a task has several.
+_ROUNDS = """
+CREATE TABLE report_of_round (seq INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES task,
+    device TEXT NOT NULL, stage TEXT NOT NULL, round INTEGER NOT NULL DEFAULT 1, id BLOB NOT NULL,
+    n INTEGER NOT NULL, raw BLOB, at REAL NOT NULL, UNIQUE (task, device, stage, round));
+INSERT INTO report_of_round SELECT seq, task, device, stage, 1, id, n, raw, at FROM report;
+DROP TABLE report;
+ALTER TABLE report_of_round RENAME TO report;
+CREATE INDEX report_at ON report (task, stage, at);
+CREATE TABLE totals_of_round (task INTEGER NOT NULL REFERENCES task, stage TEXT NOT NULL,
+    round INTEGER NOT NULL DEFAULT 1, devices INTEGER NOT NULL, records INTEGER NOT NULL,
+    change INTEGER NOT NULL, data BLOB NOT NULL, PRIMARY KEY (task, stage, round));
+INSERT INTO totals_of_round SELECT task, stage, 1, devices, records, change, data FROM totals;
+DROP TABLE totals;
+ALTER TABLE totals_of_round RENAME TO totals;
+CREATE TABLE readmitted_round (task INTEGER NOT NULL REFERENCES task, device TEXT NOT NULL,
+    stage TEXT NOT NULL, round INTEGER NOT NULL DEFAULT 1, id BLOB NOT NULL,
+    PRIMARY KEY (task, device, stage, round)) WITHOUT ROWID;
+INSERT INTO readmitted_round SELECT task, device, stage, 1, id FROM readmitted;
+DROP TABLE readmitted;
+ALTER TABLE readmitted_round RENAME TO readmitted;
+CREATE TABLE taken (task INTEGER NOT NULL REFERENCES task, stage TEXT NOT NULL,
+    device TEXT NOT NULL, rounds TEXT NOT NULL, PRIMARY KEY (task, stage, device)) WITHOUT ROWID;
+CREATE TABLE pattern (task INTEGER NOT NULL REFERENCES task, stage TEXT NOT NULL,
+    rounds TEXT NOT NULL, devices INTEGER NOT NULL, PRIMARY KEY (task, stage, rounds))
+    WITHOUT ROWID;
+ALTER TABLE version ADD COLUMN round INTEGER;
+ALTER TABLE version ADD COLUMN moved REAL;
+ALTER TABLE version ADD COLUMN drift INTEGER;
+"""
+STEPS = (_REPORTS, _INSTANCES, _OPERATIONS, _ROUNDS)  # the k-th leads to format k

@@ -10,20 +10,25 @@ from pathlib import Path
 
 from aggregator.store.base import (
     LAST_NUMBER,
+    Counted,
+    Place,
     PublishedRow,
     ReportRow,
     StoreBusyError,
     StoreError,
     TaskRow,
-    TotalsRow,
 )
 from aggregator.store.devices import Devices
 from aggregator.store.history import History
 from aggregator.store.quarantine import Quarantine
+from aggregator.store.rounds import Rounds
 from aggregator.store.schema import STEPS
+from fsir.wire.messages import STAGES
+
+_REPORT = "device, stage, round, id, n, raw, at"
 
 
-class SqliteStore(Devices, History, Quarantine):
+class SqliteStore(Devices, History, Quarantine, Rounds):
     """A `Store` for any number of workers on the same machine."""
 
     def __init__(self, path: str | Path, *, create: bool = True, update: bool = False) -> None:
@@ -63,14 +68,31 @@ class SqliteStore(Devices, History, Quarantine):
 
     # --- reports --------------------------------------------------------------------------------
 
-    def lookup(self, task: int, devices: Sequence[str]) -> dict[tuple[str, str], bytes]:
-        """Ids of the reports that these devices have had counted, by device and stage."""
+    def lookup(self, task: int, places: Sequence[Place]) -> dict[Place, bytes]:
+        """Ids of the reports that were counted in these places."""
+        return self._ids("report", task, places)
+
+    def _ids(self, table: str, task: int, places: Sequence[Place]) -> dict[Place, bytes]:
         rows = self._db.execute(
-            "SELECT device, stage, id FROM report"
-            " WHERE task = ? AND device IN (SELECT value FROM json_each(?))",
-            (task, json.dumps(devices)),
+            f"SELECT t.device, t.stage, t.round, t.id FROM json_each(?) p CROSS JOIN {table} t"
+            " WHERE t.task = ? AND t.device = json_extract(p.value, '$[0]')"
+            " AND t.stage = json_extract(p.value, '$[1]')"
+            " AND t.round = json_extract(p.value, '$[2]')",
+            (json.dumps(places), task),
         )
-        return {(device, stage): id for device, stage, id in rows}
+        return {(device, stage, round): id for device, stage, round, id in rows}
+
+    def last(self, task: int, devices: Sequence[str]) -> dict[tuple[str, str], Counted]:
+        """The last round that these devices have had counted, by device and stage."""
+        rows = self._db.execute(
+            "SELECT r.device, r.stage, r.round, r.id"
+            " FROM json_each(:devices) d CROSS JOIN json_each(:stages) s CROSS JOIN report r"
+            " WHERE r.task = :task AND r.device = d.value AND r.stage = s.value AND r.round ="
+            " (SELECT max(q.round) FROM report q"
+            " WHERE q.task = :task AND q.device = d.value AND q.stage = s.value)",
+            {"task": task, "devices": json.dumps(devices), "stages": json.dumps(STAGES)},
+        )
+        return {(device, stage): Counted(round, id) for device, stage, round, id in rows}
 
     def withdrawn(self, task: int, devices: Sequence[str] | None = None) -> set[str]:
         """Those of the devices (or of all) that were withdrawn."""
@@ -81,22 +103,28 @@ class SqliteStore(Devices, History, Quarantine):
     def insert(self, task: int, rows: Iterable[ReportRow]) -> None:
         """Keep counted reports."""
         self._db.executemany(
-            "INSERT INTO report (task, device, stage, id, n, raw, at) VALUES (?, ?, ?, ?, ?, ?, ?)",
-            ((task, row.device, row.stage, row.id, row.n, row.raw, row.at) for row in rows),
+            "INSERT INTO report (task, device, stage, round, id, n, raw, at)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            ((task, r.device, r.stage, r.round, r.id, r.n, r.raw, r.at) for r in rows),
         )
 
     def reports(self, task: int, stage: str | None = None) -> Iterator[ReportRow]:
         """All reports of a task in the order in which they were counted."""
         query = (
-            "SELECT device, stage, id, n, raw, at FROM report"
+            f"SELECT {_REPORT} FROM report"
             " WHERE task = ? AND stage = coalesce(?, stage) ORDER BY seq"
         )
         return self._rows(ReportRow, query, task, stage)
 
     def counted(self, limit: int, before: int = LAST_NUMBER) -> list[tuple[int, int, str]]:
-        """Number, task and device of the newest reports with smaller numbers, the newest first."""
+        """Number, task and device of the newest reports with smaller numbers, the newest first.
+
+        Of several rounds of a stage it is the last one.
+        """
         rows = self._db.execute(
-            "SELECT seq, task, device FROM report WHERE seq < ? ORDER BY seq DESC LIMIT ?",
+            "SELECT seq, task, device FROM report r WHERE seq < ? AND NOT EXISTS"
+            " (SELECT 1 FROM report q WHERE q.task = r.task AND q.device = r.device"
+            " AND q.stage = r.stage AND q.round > r.round) ORDER BY seq DESC LIMIT ?",
             (before, limit),
         )
         return [(seq, task, device) for seq, task, device in rows]
@@ -110,14 +138,10 @@ class SqliteStore(Devices, History, Quarantine):
 
     def withdraw(self, task: int, device: str, now: float) -> list[ReportRow]:
         """Forget the bytes of a device, bar it, and return what it had."""
-        query = (
-            "SELECT device, stage, id, n, raw, at FROM report"
-            " WHERE task = ? AND device = ? AND raw NOT NULL"
-        )
+        full = "task = ? AND device = ? AND length(raw) > 0"
+        query = f"SELECT {_REPORT} FROM report WHERE {full}"
         rows = list(self._rows(ReportRow, query, task, device))
-        self._db.execute(
-            "UPDATE report SET raw = NULL WHERE task = ? AND device = ?", (task, device)
-        )
+        self._db.execute(f"UPDATE report SET raw = NULL WHERE {full}", (task, device))
         self._db.execute(
             "UPDATE refused SET raw = x''"
             " WHERE device = ? AND task = (SELECT name FROM task WHERE key = ?)",
@@ -126,10 +150,10 @@ class SqliteStore(Devices, History, Quarantine):
         self._db.execute("INSERT OR IGNORE INTO withdrawn VALUES (?, ?, ?)", (task, device, now))
         return rows
 
-    def readmit(self, task: int, device: str) -> dict[str, bytes] | None:
-        """Let a withdrawn device in again; the ids of what it had, by stage, or None if it was not.
+    def readmit(self, task: int, device: str) -> dict[Place, bytes] | None:
+        """Let a withdrawn device in again; the ids of what it had, or None if it was not.
 
-        The bytes are gone, and the next report of such a stage counts only if it is the same.
+        The bytes are gone, and the next report in such a place counts only if it is the same.
         """
         gone = self._db.execute(
             "DELETE FROM withdrawn WHERE task = ? AND device = ?", (task, device)
@@ -137,23 +161,18 @@ class SqliteStore(Devices, History, Quarantine):
         if not gone.rowcount:
             return None
         deleted = "FROM report WHERE task = ? AND device = ? AND raw IS NULL"
-        rows = self._db.execute(f"SELECT stage, id {deleted}", (task, device)).fetchall()
+        rows = self._db.execute(f"SELECT stage, round, id {deleted}", (task, device)).fetchall()
         self._db.executemany(
-            "INSERT OR REPLACE INTO readmitted VALUES (?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO readmitted VALUES (?, ?, ?, ?, ?)",
             # One that had none is remembered, too: it may have been told that it is out.
-            ((task, device, stage, id) for stage, id in rows or [("", b"")]),
+            ((task, device, *row) for row in rows or [("", 1, b"")]),
         )
         self._db.execute(f"DELETE {deleted}", (task, device))
-        return dict(rows)
+        return {(device, stage, round): id for stage, round, id in rows}
 
-    def readmitted(self, task: int, devices: Sequence[str]) -> dict[tuple[str, str], bytes]:
-        """Ids of deleted reports that alone may come again, by device and stage."""
-        rows = self._db.execute(
-            "SELECT device, stage, id FROM readmitted"
-            " WHERE task = ? AND device IN (SELECT value FROM json_each(?))",
-            (task, json.dumps(devices)),
-        )
-        return {(device, stage): id for device, stage, id in rows}
+    def readmitted(self, task: int, places: Sequence[Place]) -> dict[Place, bytes]:
+        """Ids of deleted reports that alone may come again in these places."""
+        return self._ids("readmitted", task, places)
 
     def let_in_again(self, task: int) -> set[str]:
         """Devices that were withdrawn once, and are not any more."""
@@ -182,22 +201,7 @@ class SqliteStore(Devices, History, Quarantine):
             ((task, device, number) for device, number in numbers.items()),
         )
 
-    # --- caches and what is on the wire ---------------------------------------------------------
-
-    def totals(self, task: int, stage: str) -> TotalsRow:
-        """Merged integers of one stage."""
-        query = (
-            'SELECT devices, records, change, data AS "values" FROM totals'
-            " WHERE task = ? AND stage = ?"
-        )
-        return next(self._rows(TotalsRow, query, task, stage), TotalsRow())
-
-    def put_totals(self, task: int, stage: str, row: TotalsRow) -> None:
-        """Replace the merged integers of one stage."""
-        self._db.execute(
-            "INSERT OR REPLACE INTO totals VALUES (?, ?, ?, ?, ?, ?)",
-            (task, stage, row.devices, row.records, row.change, row.values),
-        )
+    # --- what is on the wire --------------------------------------------------------------------
 
     def published(self, task: int, kind: str) -> PublishedRow | None:
         """The newest message of a kind."""

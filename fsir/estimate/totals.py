@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 
 from fsir.arrays import Integers, Matrix
 from fsir.privacy.codes import CODE_UNIT
@@ -58,7 +61,10 @@ class Totals:
         # sum.
         self.scale = 1.0
         self.inflation = 1.0
-        self.blocks = tuple(np.zeros(block.size, np.int64) for block in stage.blocks)
+        # Whole numbers, except where rounds are added up with weights (`fsir.estimate.rounds`).
+        self.blocks: tuple[NDArray[Any], ...] = tuple(
+            np.zeros(block.size, np.int64) for block in stage.blocks
+        )
         # The variance of the noise of a value, over that of one report; None: there is one report
         # of each device, and nothing else.
         self.noise: float | None = None

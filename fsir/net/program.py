@@ -12,7 +12,7 @@ A command with actions of its own, such as `task new`, has instead
 
     ACTIONS = {"new": "its line in the help of `task`"}
 
-and each action is a module like that of a command, here `task_new`. Only the modules that were
+and each action is a module like that of a command, here `task.new`. Only the modules that were
 asked for are imported: devices are small.
 """
 
@@ -138,7 +138,7 @@ class Program:
             )
             if hasattr(module, "ACTIONS"):
                 self._add_commands(
-                    command, "action", module.ACTIONS, words[1:], arguments, f"{place}_"
+                    command, "action", module.ACTIONS, words[1:], arguments, f"{place}."
                 )
             else:
                 module.add_arguments(command)

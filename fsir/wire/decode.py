@@ -125,6 +125,7 @@ def _subspace(fields: MessageFields) -> Subspace:
         classifier=classifier,
         notes=fields.texts("notes", at_most=_MOST_NOTES),
         expected_accuracy=_share(fields, "expected_accuracy"),
+        moved=fields.size("moved") if fields.has("moved") else None,
     )
 
 

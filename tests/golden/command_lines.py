@@ -187,7 +187,7 @@ _PARTS = {
     ],
     "fsir-aggregator": [
         *["serve", "status", "subspace", "refused", "devices", "withdraw", "task"],
-        *["task check", "task new", "readmit"],
+        *["task check", "task new", "readmit", "compact"],
         *["roster", "roster import", "roster list", "roster remove"],
     ],
     "fsir-sim": [

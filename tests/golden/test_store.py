@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from aggregator.core import Aggregator
-from aggregator.merging import recount
 from aggregator.results.gathering import gather
+from aggregator.rounds.recount import recount
 from aggregator.store.sqlite import open_store
 from fsir.estimate.subspace import estimate
 from fsir.wire.decode import decode

@@ -22,7 +22,15 @@ def growth(place: str, entry: Entry) -> list[Markup]:
     if entry["subspace"]["expected_accuracy"] is not None:
         drawn.append(_accuracy(place, entry))
     notes = [tag("p", "Note: ", words(note), class_="note") for note in entry["subspace"]["notes"]]
-    return [tag("div", *drawn, class_="pair"), *notes]
+    return [tag("div", *drawn, class_="pair"), *_moved(place, entry), *notes]
+
+
+def _moved(place: str, entry: Entry) -> list[Markup]:
+    moved = entry.get("rounds", {}).get("moved")
+    if moved is None:
+        return []
+    value = figure("rounds.moved", moved, f"{moved:.2g}")
+    return [tag("p", term(place, "moved", "Moved"), " by ", value, " of its expected error")]
 
 
 def _error(place: str, entry: Entry) -> Markup:
@@ -71,21 +79,24 @@ def _ahead(place: str, ahead: Entry) -> list[object]:
 
 
 def _figure(entry: Entry, key: str, title: str, told: list[object], **how: Any) -> Markup:
+    # Over rounds it is the same devices that report, again and again.
+    along = "round" if "rounds" in entry else "devices"
     points = [
-        (float(row["devices"]), float(row[key]))
+        (float(row[along]), float(row[key]))
         for row in entry["history"]
         if row[key] is not None and math.isfinite(row[key])
     ]
-    ahead = _point(entry["forecast"], key)
+    ahead = _point(entry["forecast"], key) if along == "devices" else None
     if not points:
         return tag("p", *told)
     shape = ".1%" if how.get("percent") else ".3g"
-    label = f"{title} against devices: {points[-1][1]:{shape}} with {points[-1][0]:g}"
+    label = f"{title} against {along}: {points[-1][1]:{shape}} with {points[-1][0]:g}"
     if len(points) > 1:
         label += f", {points[0][1]:{shape}} with {points[0][0]:g} before"
     if ahead is not None:
         label += f", {ahead[1]:{shape}} expected with {ahead[0]:g}"
-    return tag("figure", curve(label, points, ahead, **how), tag("figcaption", *told))
+    drawn = curve(label, points, ahead, below=along, **how)
+    return tag("figure", drawn, tag("figcaption", *told))
 
 
 def _point(ahead: Entry | None, key: str) -> tuple[float, float] | None:

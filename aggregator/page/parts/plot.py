@@ -101,13 +101,14 @@ def curve(
     *,
     level: float | None = None,
     percent: bool = False,
+    below: str = "devices",
 ) -> Markup:
-    """How something grew with the devices, and where it is expected to go."""
+    """How something grew with the devices (or rounds), and where it is expected to go."""
     all_points = [*points, ahead] if ahead is not None else list(points)
     x_end = nice_end(max(x for x, _ in all_points))
     y_end = 1.0 if percent else nice_end(max(y for _, y in all_points) * 1.05 or 1.0)
     axes = Axes(x_end, y_end)
-    drawn = axes.grid(percent, "devices")
+    drawn = axes.grid(percent, below)
     if level is not None and level <= y_end:
         drawn.append(axes.level(level))
     if ahead is not None:

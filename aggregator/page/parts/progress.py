@@ -16,6 +16,7 @@ _SOURCES = {
     "quorum": "that screening needs",
     "screening": "that were screened",
 }
+_LAST = 2  # rounds whose devices are told
 Entry = dict[str, Any]
 
 
@@ -69,6 +70,8 @@ def _facts(place: str, entry: Entry) -> Iterator[Markup]:
         yield from _fact("Time to go", f"about {span_text(progress['to_go_seconds'])}")
     if progress["last_at"] is not None:
         yield from _fact("Last report", clock(progress["last_at"]))
+    if "rounds" in entry:
+        yield from _fact(term(place, "round", "Round"), *_round(entry["rounds"]))
     for stage, count in entry["stages"].items():
         told = (
             figure(f"stages.{stage}.devices", count["devices"]),
@@ -81,6 +84,13 @@ def _facts(place: str, entry: Entry) -> Iterator[Markup]:
         yield from _fact(title, *told)
     if entry["active"] is not None:
         yield from _fact(term(place, "active set", "Active set"), _active(place, entry["active"]))
+
+
+def _round(found: Entry) -> list[object]:
+    current = figure("rounds.current", found["current"])
+    newest = found["counted"][: -_LAST - 1 : -1]
+    devices = [f"; {row['devices']} devices in round {row['round']}" for row in newest]
+    return [tag("strong", current), " of ", figure("rounds.of", found["of"]), *devices]
 
 
 def _active(place: str, features: list[str]) -> Markup:

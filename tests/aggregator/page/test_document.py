@@ -31,6 +31,7 @@ TASKS = [
     make_task(classes=2, name="two"),
     CUTS,
     screening_task(),
+    make_task(name="rounds", report={"records": 200, "rounds": 3}),
 ]
 
 

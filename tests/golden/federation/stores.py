@@ -18,9 +18,12 @@ WITHDRAWN = "withdrawn.txt"
 
 
 @contextmanager
-def started(path: Path) -> Iterator[tuple[Aggregator, list[Message]]]:
-    """An aggregator on a store, and what it publishes at its start."""
-    store = open_store(f"sqlite:{path}", create=False)
+def started(path: Path, *, update: bool = False) -> Iterator[tuple[Aggregator, list[Message]]]:
+    """An aggregator on a store, and what it publishes at its start.
+
+    Whoever changes something brings the store up to date first.
+    """
+    store = open_store(f"sqlite:{path}", create=False, update=update)
     aggregator = Aggregator(store, SERVED, debounce=0.0)
     yield aggregator, [Message(*found[:2]) for found in aggregator.start(LATER)]
     store.close()
@@ -43,6 +46,6 @@ def receipts(path: Path) -> list[Message]:
 
 def without(path: Path, device: str) -> list[Message]:
     """The subspaces once a device has left."""
-    with started(path) as (aggregator, _):
+    with started(path, update=True) as (aggregator, _):
         aggregator.withdraw(device, LATER)
         return [Message(*found[:2]) for found in aggregator.estimate(LATER)]

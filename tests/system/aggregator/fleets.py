@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from aggregator import merging
 from aggregator.core import Aggregator
+from aggregator.rounds.recount import agrees
 from aggregator.store.sqlite import SqliteStore
 from fsir.task.task import Task
 from tests.aggregator.federations import make_task, report
@@ -24,5 +24,5 @@ def check(path: Path, devices: int) -> None:
     made = Aggregator(store, [TASK])
     made.start(0.0)
     assert store.totals(1, "final").devices == devices
-    assert merging.agrees(store, made.federations["test"], "final")
+    assert agrees(store, made.federations["test"], "final")
     store.close()

@@ -5,8 +5,8 @@ from __future__ import annotations
 import multiprocessing
 from pathlib import Path
 
-from aggregator import merging
 from aggregator.core import Aggregator
+from aggregator.rounds.recount import agrees
 from aggregator.store.sqlite import SqliteStore
 from tests.aggregator.federations import make_task, report, topic
 
@@ -37,5 +37,5 @@ def test_processes_that_write_at_the_same_time_count_once(tmp_path: Path) -> Non
     made = Aggregator(store, [TASK])
     made.start(0.0)
     assert store.totals(1, "final").devices == 40
-    assert merging.agrees(store, made.federations["test"], "final")
+    assert agrees(store, made.federations["test"], "final")
     store.close()

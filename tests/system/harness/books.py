@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from aggregator.federation import Federation as Layouts
-from aggregator.merging import agrees
 from aggregator.results.gathering import gather
+from aggregator.rounds.recount import agrees
 from aggregator.store.sqlite import SqliteStore
 from edge_agent.learning.report import report_bytes
 from edge_agent.state.rows import LedgerRow

@@ -31,8 +31,8 @@ _UNTIL_SENT_SECONDS = 0.2  # that answers may take to leave on a busy machine
 def no_dedupe(patch: Patch) -> None:
     """The aggregator does not look whether it has counted a report before."""
     steps = aggregator.store.sqlite.STEPS
-    once = "UNIQUE (task, device, stage)"
-    assert once in steps[0]
+    once = "UNIQUE (task, device, stage, round)"
+    assert once in steps[-1]
     broken = tuple(step.replace(once, "CHECK (n > 0)") for step in steps)
     patch(aggregator.store.sqlite, "STEPS", broken)
     patch(aggregator.store.sqlite.SqliteStore, "lookup", lambda *_: {})
@@ -113,16 +113,16 @@ def position_of_all_tasks(patch: Patch) -> None:
 
 def totals_in_memory(patch: Patch) -> None:
     """A worker takes what it has added up itself for the totals."""
-    known: dict[tuple[int, str], Any] = {}
+    known: dict[tuple[int, str, int], Any] = {}
     read = aggregator.store.sqlite.SqliteStore.totals
     write = aggregator.store.sqlite.SqliteStore.put_totals
 
-    def totals(store: Any, task: int, stage: str) -> Any:
-        return known.get((task, stage)) or read(store, task, stage)
+    def totals(store: Any, task: int, stage: str, round: int = 1) -> Any:
+        return known.get((task, stage, round)) or read(store, task, stage, round)
 
-    def put_totals(store: Any, task: int, stage: str, row: Any) -> None:
-        known[task, stage] = row
-        write(store, task, stage, row)
+    def put_totals(store: Any, task: int, stage: str, row: Any, round: int = 1) -> None:
+        known[task, stage, round] = row
+        write(store, task, stage, row, round)
 
     patch(aggregator.store.sqlite.SqliteStore, "totals", totals)
     patch(aggregator.store.sqlite.SqliteStore, "put_totals", put_totals)

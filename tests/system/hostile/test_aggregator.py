@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import random
 
-from aggregator import merging
 from aggregator.core import Aggregator
 from aggregator.reasons import REASONS
+from aggregator.rounds.recount import recount
 from aggregator.store.quarantine import QUARANTINE_ROWS
 from aggregator.store.sqlite import SqliteStore
 from fsir.contract import task_from_table
@@ -113,7 +113,7 @@ def test_nothing_hostile_is_merged_and_each_has_a_documented_reason(count, tmp_p
     assert {place: store.totals(*place) for place in keys} == before
     for federation in aggregator.federations.values():
         for stage in federation.layouts:
-            recounted = merging.recount(store, federation, stage)
+            recounted = recount(store, federation, stage)
             assert recounted.values == store.totals(federation.key, stage).values
     quarantine = store.refused(10 * QUARANTINE_ROWS)
     assert len(quarantine) <= QUARANTINE_ROWS

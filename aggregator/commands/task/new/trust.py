@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from aggregator.commands.task_new.options import COHORT, LOCAL
+from aggregator.commands.task.new.options import COHORT, LOCAL
 from fsir.errors import FsirError
 from fsir.task.secure import ROLES, Party, Secure, public_half
 

@@ -8,8 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from aggregator.commands.task_new.options import AGGREGATIONS
-from aggregator.commands.task_new.trust import check_trust, secure_of
+from aggregator.commands.task.new.options import AGGREGATIONS
+from aggregator.commands.task.new.trust import check_trust, secure_of
 from aggregator.tasks.reports.deadlines import instant, refuse_past
 from aggregator.tasks.reports.reporting import Asked, Reports
 from aggregator.tasks.reports.rounds import Rounds, memory_in

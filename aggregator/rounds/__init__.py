@@ -1,0 +1,1 @@
+"""What an aggregator does about the rounds of a stage, besides counting them."""
