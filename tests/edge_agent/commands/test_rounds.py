@@ -71,5 +71,11 @@ def test_check_refuses_rounds_that_the_owner_did_not_allow(directory, tmp_path, 
     assert "5 rounds, each about the next 20 records" in out
     assert "a habit, 1 record in each round" in out
     assert "to accept them: rounds = 5" in out
+    policy.write_text("rounds = 5\nepsilon_for_100_records = 3\n")
+    assert main(arguments) == 1
+    out = capsys.readouterr().out
+    assert "Rounds: at most 5." in out
+    assert "About any 100 records together: at most epsilon 3." in out
+    assert "any 100 records together would have told" in out
     policy.write_text("rounds = 5\n")
     assert main(arguments) == 0

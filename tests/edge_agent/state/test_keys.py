@@ -73,6 +73,17 @@ def test_a_device_that_has_lost_it_makes_no_further_round():
     assert len(state.ledger()) == 1
 
 
+def test_a_device_that_loses_it_while_it_runs_stops_instead_of_drawing_another():
+    state, agent = device(None)
+    report(agent)
+    with state._db.transaction():
+        state.keys.drop(OF.digest)
+    report(agent)
+    assert agent.phase is Phase.STOPPED
+    assert "the key that the noise" in agent.reason
+    assert len(state.ledger()) == 1
+
+
 def test_who_gives_a_task_up_gives_up_its_next_rounds():
     state, agent = device(None)
     report(agent)
