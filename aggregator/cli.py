@@ -28,6 +28,7 @@ _COMMANDS = {
     "readmit": "undo a withdrawal",
     "compact": "keep only the totals of old rounds",
     "task": "write or check a task file",
+    "keys": "make the keys of one of two aggregators",
 }
 _PROGRAM = Program("fsir-aggregator", _ABOUT, "aggregator.commands", _COMMANDS, "aggregator")
 

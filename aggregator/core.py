@@ -44,13 +44,20 @@ RECEIPTS_AT_ONCE = 1000
 class Aggregator:
     """Counts reports once, keeps the active set and the subspace; see the module's docstring."""
 
-    def __init__(self, store: Store, tasks: Sequence[Task], *, debounce: float = 2.0) -> None:
+    def __init__(
+        self,
+        store: Store,
+        tasks: Sequence[Task],
+        *,
+        debounce: float = 2.0,
+        expected: int | None = None,
+    ) -> None:
         self.store = store
         # By (task, counted | duplicate | reason), since the start.
         self.verdicts: Counter[tuple[str, str]] = Counter()
         self.asks: Counter[tuple[str, str]] = Counter()  # by (task, answer), since the start
         self.federations = {task.name: Federation(as_begun(store, task)) for task in tasks}
-        self.estimating = Estimating(store, debounce)
+        self.estimating = Estimating(store, debounce, expected)
         self.activating = Activating(store)
         if len(self.federations) < len(tasks):
             raise StoreError(

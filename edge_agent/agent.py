@@ -18,7 +18,8 @@
 both state and agent, and may then pass its own `noise` and `rng`.
 
 Phases: waiting for the task -> learning (-> held) -> (waiting for the active set -> learning ->)
-reported -> serving; or stopped.
+reported -> serving; or stopped. In a task of several rounds learning goes on as soon as a report is
+made; when the next one has its records it waits for the receipt, or for its time.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ from edge_agent.exchange.receipts import WITHDRAWN, settle
 from edge_agent.learning.membership import Membership
 from edge_agent.learning.part.participation import Participation
 from edge_agent.learning.phase import Phase
-from edge_agent.state.rows import Pin
+from edge_agent.state.made import last_round
+from edge_agent.state.rows import OutboxRow, Pin
 from edge_agent.state.state import State
 from fsir.errors import FsirError, MessageError
 from fsir.limits import LIMITS
@@ -102,8 +104,20 @@ class Agent(Membership):
         """Where the device stands."""
         if self._part is None:
             return Phase.WAITING
-        has_active = self.active is not None
-        return Phase.of(self._part.made, has_active, self.pending, self.reason, self.held)
+        return Phase.of(
+            self._part.made,
+            done=self._part.done,
+            active=self.active is not None,
+            full=self._part.full,
+            pending=self.pending,
+            stopped=self.reason,
+            held=self.held,
+        )
+
+    @property
+    def round(self) -> int:
+        """The last round that was made; 0 before the first one."""
+        return 0 if self._part is None else last_round(self._part.made)
 
     @property
     def pending(self) -> int:
@@ -156,9 +170,21 @@ class Agent(Membership):
     def _report(self) -> None:
         if self._part is not None and not self.reason:
             self._part.notice()
-        while self._part is not None and not self.reason and self._part.ready:
+        while self._part is not None and self._is_due(self._part):
             if (row := self._part.report()) is not None:
-                self._dispatch.outbox.add(row, max(0.0, row.not_before - self._clock()))
+                self._schedule(row)
+        while self._part is not None and self._part.adopted:
+            self._schedule(self._part.adopted.pop())
+
+    def _is_due(self, part: Participation) -> bool:
+        return part.ready and not self.reason and not self._unanswered(part)
+
+    def _unanswered(self, part: Participation) -> bool:
+        """Whether a round waits for the receipt of the one before."""
+        return FINAL in part.made and bool(self.pending or part.adopted)
+
+    def _schedule(self, row: OutboxRow) -> None:
+        self._dispatch.outbox.add(row, max(0.0, row.not_before - self._clock()))
 
     def next_due(self, now: float) -> float | None:
         """When `outgoing` may have something new, if nothing else happens.
@@ -169,17 +195,25 @@ class Agent(Membership):
             return None
         times = []
         part = self._part
-        ready = part is not None and (len(self._mailbox) or (part.ready and not self.reason))
+        ready = part is not None and (len(self._mailbox) or part.adopted or self._is_due(part))
         if ready or (self._dispatch.unprepared and not self._silent):
             times.append(max(now, self._pause_until))
         if self.held:
             times.append(max(now + RELEASE_SECONDS, self._pause_until))
         if not self._silent and (due := self._dispatch.next_due(now)) is not None:
             times.append(due)
-        deadline = None if self.task is None else self.task.report.deadline
-        if deadline is not None and self.n and self._clock() < deadline:
-            times.append(now + deadline - self._clock())
+        if (awaited := self._awaited_time()) is not None and self._clock() < awaited:
+            times.append(now + awaited - self._clock())
         return min(times, default=None)
+
+    def _awaited_time(self) -> float | None:
+        """The time of day at which a report becomes due that has its records."""
+        part = self._part
+        if part is None or self.reason or not part.draft.n:
+            return None
+        if part.task.report.deadline is not None:
+            return part.task.report.deadline
+        return None if self._unanswered(part) else part.opens
 
     # --- messages in ------------------------------------------------------------------------------
 

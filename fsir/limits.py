@@ -12,7 +12,6 @@ MAX_VALUES = 2**21  # in one report: at 16 bits each they fill the largest messa
 TASK_BYTES = 4 * 2**20  # of the task on the wire: what every device must be able to read
 KEPT_RECORDS_BYTES = 64 * 2**20  # what a device may hold of its own records between two stages
 ID_BYTES = 16  # of a report's identity
-MOST_ROUNDS = 10_000  # of reports of one task
 MOST_IN_COHORT = 10_000  # devices whose sum is opened together
 INSTANCE_BYTES = 16  # of the number by which copies of a device are told apart
 DEVICE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")  # one level of a topic, no wildcards

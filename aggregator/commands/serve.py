@@ -115,14 +115,15 @@ def _add_manner(group: argparse._ArgumentGroup) -> None:
         "--expect",
         type=int,
         metavar="N",
-        help="so many devices will report, for `status` and metrics; a roster says it better",
+        help="so many devices will report: `status` and metrics tell how many are missing (a "
+        "roster says it better), and when all are there, the estimate does not wait",
     )
     group.add_argument(
         "--debounce",
         type=float,
         default=2.0,
         metavar="SECONDS",
-        help="re-estimate at most so often (default %(default)s)",
+        help="re-estimate at most so often, while reports come in (default %(default)s)",
     )
     group.add_argument(
         "--mqtt",
@@ -197,14 +198,14 @@ def _check_role(args: argparse.Namespace, tasks: list[Task]) -> None:
 
 def _aggregator(args: argparse.Namespace, store: Store, tasks: list[Task]) -> Aggregator:
     if args.role is None:
-        return Aggregator(store, tasks, debounce=args.debounce)
+        return Aggregator(store, tasks, debounce=args.debounce, expected=args.expect)
     # Only such tasks need `cryptography`.
     from aggregator.secure.core import SecureAggregator
     from aggregator.secure.seat import Seat
     from fsir.secure.keys import read_pair
 
     seat = Seat(args.role, read_pair(args.role_key))
-    return SecureAggregator(store, tasks, seat, debounce=args.debounce)
+    return SecureAggregator(store, tasks, seat, debounce=args.debounce, expected=args.expect)
 
 
 def _run(daemon: Daemon, args: argparse.Namespace) -> None:

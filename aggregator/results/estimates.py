@@ -81,13 +81,15 @@ class Estimation:
 class Estimating:
     """Compares what is published with the totals, at most every `debounce` seconds per task.
 
+    Once as many devices have reported as are `expected`, nobody waits for more.
     Trimming opens all reports each time, beside the intake and with the same interpreter: it gets a
     tenth of the time.
     """
 
-    def __init__(self, store: Store, debounce: float) -> None:
+    def __init__(self, store: Store, debounce: float, expected: int | None = None) -> None:
         self._store = store
         self._debounce = debounce
+        self._expected = expected
         self._looked: dict[str, float] = {}
         # Of tasks that trim: ten times what the last estimate took.
         self._pause: dict[str, float] = {}
@@ -98,7 +100,7 @@ class Estimating:
         """The estimates to be made now."""
         jobs = []
         for federation in federations:
-            if self._too_early(federation.name, now):
+            if self._too_early(federation.name, now) and not self._complete(federation):
                 continue
             self._looked[federation.name] = now
             if FINAL in federation.layouts:
@@ -108,6 +110,12 @@ class Estimating:
     def _too_early(self, name: str, now: float) -> bool:
         pause = max(self._debounce, self._pause.get(name, 0.0))
         return now < self._looked.get(name, float("-inf")) + pause
+
+    def _complete(self, federation: Federation) -> bool:
+        """Whether all that are expected have reported."""
+        if self._expected is None or federation.task.aggregation == TRIMMED:
+            return False
+        return self._store.totals(federation.key, FINAL).devices >= self._expected
 
     def _changed(self, federation: Federation, now: float) -> list[Estimation]:
         """An estimate, unless the totals are those of the last one that was published or failed."""

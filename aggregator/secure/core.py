@@ -43,11 +43,12 @@ class SecureAggregator(Aggregator):
         seat: Seat,
         *,
         debounce: float = 2.0,
+        expected: int | None = None,
         noise: Noise | None = None,
         delays: Delays | None = None,
         rng: random.Random | None = None,
     ) -> None:
-        super().__init__(store, tasks, debounce=debounce)
+        super().__init__(store, tasks, debounce=debounce, expected=expected)
         self._seat = seat
         for federation in self.federations.values():
             seat.check(federation.task)

@@ -9,6 +9,8 @@ from aggregator.tasks.reports import rounds
 from aggregator.tasks.reports.reporting import Reports
 from aggregator.tasks.reports.rounds import Rounds
 from aggregator.tasks.slices import Sliced
+from fsir.task.secure import Secure
+from fsir.task.task import SECURE
 
 DELTA = 1e-6
 PROVEN = "gaussian"
@@ -32,6 +34,13 @@ COMMENTS = {
     "report.deadline": "a device then reports what it has; the number is told without noise, so "
     "that owners must allow it (exact_count in their policy)",
 }
+_SHARED = {
+    "aggregation": "two aggregators open sums; one of them must be honest (docs/privacy.md)",
+    "secure.cohort": "devices that are opened together, at least. Each brings a part of the noise: "
+    "the more there are, the less is left if both aggregators collude",
+    "secure.groups": "opened one by one and trimmed, from 3 on: bounds what lying devices can do",
+    "secure.leader.key": "its public half; devices seal one share of each report to it",
+}
 NOT_PROVEN = "NOT PROVEN to protect anybody: for comparison only, and devices refuse it by default"
 EVERY_CLASS = "Enough for every class to occur on every device?"
 
@@ -50,6 +59,7 @@ class Wishes:
     epoch: int = 1
     dimension: int | None = None  # None: auto
     aggregation: str = "sum"
+    secure: Secure | None = None
     max_delay: float = 0.0
     presence: bool = False
     rounds: Rounds = field(default_factory=Rounds)
@@ -61,7 +71,7 @@ class Wishes:
             "name": self.name,
             "epoch": self.epoch,
             "dimension": "auto" if self.dimension is None else self.dimension,
-            "aggregation": self.aggregation,
+            "aggregation": self.aggregation if self.secure is None else SECURE,
             "features": {"names": names},
             "response": {"name": self.response, **sliced.field},
             "clip": {},
@@ -73,6 +83,7 @@ class Wishes:
                 **several["privacy"],
             },
             "report": self._report() | several["report"],
+            **({} if self.secure is None else _secure(self.secure)),
         }
         return sections | ({"estimate": several["estimate"]} if several["estimate"] else {})
 
@@ -95,9 +106,20 @@ class Wishes:
             when = "The most that a report may be about."
         records = f"{when} {EVERY_CLASS} Here: {self.reports.why}."
         first = "sigma_0" if self.reports.records is None else "records"
+        shared = {} if self.secure is None else _SHARED
         return (
             COMMENTS
             | rounds.COMMENTS
+            | shared
             | proven
             | {f"response.{kind}": sliced.why, f"report.{first}": records}
         )
+
+
+def _secure(secure: Secure) -> dict[str, Any]:
+    """The section of two aggregators, and theirs below it."""
+    return {
+        "secure": {"cohort": secure.cohort, "groups": secure.groups},
+        "secure.leader": vars(secure.leader),
+        "secure.helper": vars(secure.helper),
+    }

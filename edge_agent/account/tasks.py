@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import msgpack
@@ -11,9 +12,11 @@ from edge_agent.exchange.inbox import read_subspace, read_task
 from edge_agent.learning.looks import looks
 from edge_agent.learning.looks import remarks as looks_in_words
 from edge_agent.learning.phase import Phase
+from edge_agent.learning.rounds import next_turn
+from edge_agent.state.made import last_reports, last_round
 from edge_agent.state.rows import Pin
 from edge_agent.state.state import State
-from fsir.privacy.plan import report_size
+from fsir.privacy.plan import FINAL, report_size
 from fsir.task.task import Task
 
 Entry = dict[str, Any]  # what is told about one task
@@ -30,16 +33,24 @@ def task_entries(state: State) -> list[Entry]:
 
 def _entry(state: State, pin: Pin) -> Entry:
     task = read_task(pin.raw, pin.name)
-    made = {row.stage: row for row in state.ledger(task.digest) if row.is_report}
+    made = last_reports(state.ledger(task.digest), task.digest)
     pending = state.outbox(pin.name)
     seen = looks(state, pin, task, made)
-    waits = "" if seen["released"] else seen["held"]
-    phase = Phase.of(made, pin.active is not None, len(pending), pin.stopped, waits)
     learned = state.progress(pin.name).learned
     saved = {} if learned is None else msgpack.unpackb(learned)
+    records = saved.get("n", state.kept_count(pin.name))
+    phase = Phase.of(
+        made,
+        done=FINAL in made and next_turn(task, made, time.time()) is None,
+        active=pin.active is not None,
+        full=records >= report_size(task),
+        pending=len(pending),
+        stopped=pin.stopped,
+        held="" if seen["released"] else seen["held"],
+    )
     learning = phase in (Phase.LEARNING, Phase.HELD)
     refusals = [
-        f"{row.stage} report {row.verdict}: {row.reason}"
+        f"{row.title} {row.verdict}: {row.reason}"
         for row in made.values()
         if row.verdict == "refused"
     ]
@@ -48,8 +59,9 @@ def _entry(state: State, pin: Pin) -> Entry:
         "digest": task.digest.hex(),
         "phase": phase.value,
         "source": pin.source,
-        "records": saved.get("n", state.kept_count(pin.name)) if learning else 0,
+        "records": records if learning else 0,
         "of": report_size(task) if learning else 0,
+        **({"round": last_round(made), "rounds": task.rounds} if task.rounds > 1 else {}),
         **seen,
         "reports": {stage: row.verdict or "sent" for stage, row in made.items()},
         "pending": len(pending),
@@ -88,6 +100,8 @@ def remarks(entry: Entry) -> list[str]:
     """What is remarkable about a task, one sentence each."""
     refused = entry.get("refused", {})
     found = looks_in_words(entry)
+    if entry.get("rounds"):
+        found.append(_rounds(entry))
     found += [f"{count} records not accepted: {reason}" for reason, count in refused.items()]
     if (accuracy := entry.get("expected_accuracy")) is not None:
         found.append(f"the federation expects its classifier to be right {accuracy:.0%} of times")
@@ -97,6 +111,12 @@ def remarks(entry: Entry) -> list[str]:
         found += _accuracy(recognition)
         found += _drift(recognition["drift"])
     return found
+
+
+def _rounds(entry: Entry) -> str:
+    if not entry["round"]:
+        return f"none of {entry['rounds']} rounds was made yet"
+    return f"round {entry['round']} of {entry['rounds']} is the last that was made"
 
 
 def _accuracy(recognition: dict[str, Any]) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from edge_agent.commands.settings.options import add_json, add_policy, default_state
 from edge_agent.commands.settings.tasks import is_file, named_task
 from edge_agent.consent.admission import Feed, refusals
-from edge_agent.consent.policy import Policy, policy_of
+from edge_agent.consent.policy import GROUP_RECORDS, Policy, policy_of
 from edge_agent.state.database import FILE
 from edge_agent.state.state import State
 from edge_agent.watch.cost import with_hold
@@ -86,6 +86,16 @@ def _reasons(directory: str, task: Task, policy: Policy) -> list[str]:
     return reasons
 
 
+def _several(task: Task, policy: Policy) -> list[str]:
+    """What the owner allows about rounds and groups of records, if that matters."""
+    lines = []
+    if task.rounds > 1:
+        lines.append(f"Rounds: at most {policy.rounds}.")
+    if (cap := policy.epsilon_for_100_records) is not None:
+        lines.append(f"About any {GROUP_RECORDS} records together: at most epsilon {cap:g}.")
+    return lines
+
+
 def _holding(task: Task, policy: Policy) -> str:
     """Whether a report may wait for the owner, and what that tells."""
     if not policy.hold:
@@ -119,6 +129,8 @@ def _print_words(task: Task, policy: Policy, reasons: list[str]) -> None:
         f"\nThe policy: everything together at most epsilon {policy.epsilon:g} "
         f"at delta {policy.delta:g}."
     )
+    for line in _several(task, policy):
+        print(line)
     print(_holding(task, policy))
     print("This device would take part." if not reasons else "This device REFUSES the task:")
     for reason in reasons:

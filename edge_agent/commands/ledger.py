@@ -54,7 +54,7 @@ def _line(row: LedgerRow) -> list[str]:
     return [
         minute(row.made),
         row.task,
-        row.stage,
+        f"{row.stage} {row.round}" if row.is_report and row.round > 1 else row.stage,
         row.mechanism,
         f"{row.mu:.4g}" if row.mu < math.inf else "unproven",
         str(row.n),

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from edge_agent.consent.budget import Cost
-from edge_agent.consent.policy import Policy, planned
+from edge_agent.consent.groups import Group
+from edge_agent.consent.planned import planned, planned_stages
+from edge_agent.consent.policy import Policy
 from edge_agent.errors import SourceError, StateError
 from edge_agent.exchange.inbox import read_task
 from edge_agent.sources.base import Source
 from edge_agent.sources.samples import LABEL
+from edge_agent.state.made import Made, last_reports, last_round
 from edge_agent.state.rows import LedgerRow, Pin
 from edge_agent.state.state import State
-from fsir.privacy.plan import FINAL, SCREENING
+from fsir.privacy.plan import FINAL, SCREENING, all_stages
 from fsir.task.task import Task
 
 log = logging.getLogger("fsir.agent")
+# In shares a report has a part of the noise only: sent as it is, it would not be private. So no
+# such task is taken before `edge_agent.learning` makes shares.
+_MAKES_SHARES = False
 _KEPT_ACROSS_RUNS = "a file, or a topic with --record-id, goes on where it was (docs/privacy.md)"
 
 
@@ -75,6 +81,7 @@ def cost_of(row: LedgerRow) -> Cost:
         first=row.first,
         last=row.last,
         unit_records=row.unit_records,
+        chain=row.digest if row.is_correlated else b"",
     )
 
 
@@ -84,6 +91,8 @@ def refusals(state: State, task: Task, policy: Policy, feed: Feed) -> list[str]:
     begun = pin is not None and pin.raw == task.encode()
     if reasons := [*policy.refusals(task, begun=begun), *policy.about_label(feed.label)]:
         return reasons
+    if task.secure is not None and not _MAKES_SHARES:
+        return ["its reports go to two aggregators in shares, which this agent cannot make yet"]
     if task.privacy.unit_records < feed.unit_records:
         return [
             f"it protects {task.privacy.unit_records} record(s) together, and one reading of "
@@ -91,13 +100,42 @@ def refusals(state: State, task: Task, policy: Policy, feed: Feed) -> list[str]:
             f"the task must say unit_records = {feed.unit_records}"
         ]
     left, others = _claims(state, task, feed)
-    return policy.over_budget(left, others) if left else []
+    if not left:
+        return []
+    groups = groups_of(state.ledger(), _promised(state, task, feed))
+    return [*policy.over_budget(left, others), *policy.over_group_budget(groups)]
 
 
 def has_room(state: State, task: Task, policy: Policy, feed: Feed, extra: Cost) -> bool:
     """Whether one more release would leave enough for all that is promised."""
     left, others = _claims(state, task, feed)
-    return not policy.over_budget([*left, extra], others)
+    groups = [*groups_of(state.ledger(), _promised(state, task, feed)), Group([extra])]
+    return not policy.over_budget([*left, extra], others) and not policy.over_group_budget(groups)
+
+
+def _promised(state: State, task: Task, feed: Feed) -> list[tuple[Task, str]]:
+    """The tasks that may still report, each with its source."""
+    pins = [pin for pin in state.pins() if pin.name != task.name and not pin.stopped]
+    others = [(read_task(pin.raw, pin.name), pin.source) for pin in pins]
+    return [*others, (task, feed.identity)]
+
+
+def groups_of(
+    ledger: Iterable[LedgerRow], promised: Iterable[tuple[Task, str]] = ()
+) -> list[Group]:
+    """What is released, and promised to these tasks, each task and stage by itself."""
+    costs: dict[tuple[bytes, str], list[Cost]] = {}
+    for row in ledger:
+        costs.setdefault((row.digest, row.stage), []).append(cost_of(row))
+    tasks = {}
+    for task, source in promised:
+        tasks[task.digest, FINAL] = task
+        for stage, cost in zip(all_stages(task), planned_stages(task, source), strict=True):
+            made = costs.setdefault((task.digest, stage.name), [])
+            # A round more about new records costs no more than those that were made.
+            if source not in {other.source for other in made}:
+                made.append(cost)
+    return [Group(some, tasks.get(which)) for which, some in costs.items()]
 
 
 def _claims(state: State, task: Task, feed: Feed) -> tuple[list[Cost], list[Cost]]:
@@ -113,8 +151,8 @@ def _claims(state: State, task: Task, feed: Feed) -> tuple[list[Cost], list[Cost
 
 def _left(state: State, task: Task, feed: Feed, ledger: list[LedgerRow]) -> list[Cost]:
     """The releases that a task may still make."""
-    made = {row.stage for row in ledger if row.digest == task.digest}
-    if FINAL in made:
+    made = last_reports(ledger, task.digest)
+    if last_round(made) >= task.rounds:
         return []
     progress = state.progress(task.name)
     behind = (
@@ -122,15 +160,16 @@ def _left(state: State, task: Task, feed: Feed, ledger: list[LedgerRow]) -> list
     )
     first = behind.ordinal + 1 if progress.first is None else progress.first
     costs = planned(task, feed.identity, first)
-    return costs[1:] if SCREENING in made and not task.asks_for_fresh_records else costs
+    screened = SCREENING in made and not task.asks_for_fresh_records
+    return costs[-1:] if screened or FINAL in made else costs
 
 
-def check_source(state: State, pin: Pin, made: Collection[str], feed: Feed) -> None:
+def check_source(state: State, pin: Pin, task: Task, made: Made, feed: Feed) -> None:
     """Let a task go on with another source, unless that may hold the records it has learned."""
     if pin.source == feed.name:
         return
     progress = state.progress(pin.name)
-    if FINAL not in made and (progress.first is not None or SCREENING in made):
+    if last_round(made) < task.rounds and (progress.first is not None or made):
         raise StateError(
             f"task {pin.name!r} has learned from {pin.source}: go on with it, "
             f"because {feed.name} may hold the same records "
@@ -139,7 +178,7 @@ def check_source(state: State, pin: Pin, made: Collection[str], feed: Feed) -> N
     state.move(pin.name, feed.name)
 
 
-def follow_stream(state: State, task: Task, made: Collection[str], feed: Feed) -> None:
+def follow_stream(state: State, task: Task, made: Made, feed: Feed) -> None:
     """Let a task go on with what it has learned, unless its records may come once more.
 
     A source that cannot number its records across runs is another stream in each: what it brings
@@ -151,7 +190,7 @@ def follow_stream(state: State, task: Task, made: Collection[str], feed: Feed) -
     if before == feed.identity:
         return
     progress = state.progress(task.name)
-    reported = SCREENING in made and not task.asks_for_fresh_records
+    reported = set(made) == {SCREENING} and not task.asks_for_fresh_records
     drop = progress.first is not None and not reported
     state.follow(task.name, feed.identity, drop=drop)
     if drop:

@@ -6,12 +6,18 @@ consecutive records that straddles intervals moves each release by its part only
 record, and by convexity bears no more than the worst of its records (docs/privacy.md, theorem 5c).
 The numbers of every release that it touches count. Different sources may well deliver the same
 data: their costs are added.
+
+Rounds whose noise is correlated make a chain. A record in one of them costs `mu`, and the numbers
+of a round are those of all: they count once. One that several sources deliver may be in several
+rounds of the chain, k at most, and moves it by at most k times as much (theorem 13): there not
+`mu^2` adds up but `mu`, and the square of a sum of k is at most k times the sum of the squares.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from fsir.privacy.budget import epsilon_drawn
@@ -28,6 +34,7 @@ class Cost:
     first: int
     last: float  # infinite where it is not known yet
     unit_records: int = 1  # consecutive records that are protected together
+    chain: bytes = b""  # the task, if the noise of its rounds is correlated
 
 
 def numbers_in(stage: Stage) -> int:
@@ -51,24 +58,49 @@ def load(costs: Iterable[Cost]) -> tuple[float, int]:
     ((16.0, 10), (25.0, 20))
     """
     by_source: dict[str, list[Cost]] = {}
-    for cost in costs:
+    for cost in sorted(costs, key=lambda cost: cost.first):
         by_source.setdefault(cost.source, []).append(cost)
+    chains = Counter(chain for some in by_source.values() for chain in _chains(some))
     # One person's data may be in every source, so that the worst of each adds up.
     squared = sum(
-        max(_squared_at(cost.first, some) for cost in some) for some in by_source.values()
+        max(_squared(borne, chains) for borne in _together(some, 0)) for some in by_source.values()
     )
-    numbers = sum(max(_numbers_near(cost, some) for cost in some) for some in by_source.values())
+    numbers = sum(
+        max(map(_numbers, _together(some, max(cost.unit_records for cost in some) - 1)))
+        for some in by_source.values()
+    )
     return squared, numbers
 
 
-def _squared_at(record: int, costs: list[Cost]) -> float:
-    """What one record bears; those that bear most are among the first ones of the intervals."""
-    return sum(cost.mu**2 for cost in costs if cost.first <= record <= cost.last)
+def _together(costs: Iterable[Cost], reach: int) -> Iterator[list[Cost]]:
+    """The releases that a stretch of `reach + 1` records touches, in the order of their beginning.
+
+    Most are touched by one that ends where some release begins.
+    """
+    touched: list[Cost] = []
+    for cost in costs:
+        touched = [other for other in touched if other.last >= cost.first - reach]
+        touched.append(cost)
+        yield touched
 
 
-def _numbers_near(cost: Cost, costs: list[Cost]) -> int:
-    """At least the numbers about a unit that touches this release: it may straddle its borders."""
-    reach = max(other.unit_records for other in costs) - 1
-    low = cost.first - reach
-    high = cost.last + reach
-    return sum(other.numbers for other in costs if other.first <= high and other.last >= low)
+def _chains(costs: Iterable[Cost]) -> set[bytes]:
+    return {cost.chain for cost in costs if cost.chain}
+
+
+def _squared(borne: list[Cost], sources: Mapping[bytes, int]) -> float:
+    """What a record bears of these releases, where a chain is about so many sources."""
+    alone = sum(cost.mu**2 for cost in borne if not cost.chain)
+    chained = sum(
+        sources[chain] * sum(cost.mu for cost in borne if cost.chain == chain) ** 2
+        for chain in _chains(borne)
+    )
+    return alone + chained
+
+
+def _numbers(touched: list[Cost]) -> int:
+    """Numbers about a unit that touches these releases."""
+    alone = sum(cost.numbers for cost in touched if not cost.chain)
+    return alone + sum(
+        max(cost.numbers for cost in touched if cost.chain == chain) for chain in _chains(touched)
+    )

@@ -12,32 +12,46 @@
     presence = false         # whether others may see when this device is on
     version_1 = false        # whether a task may wait for records that it accepts, as the first ...
                              # ... ones did: then it sees when such records came
+    aggregation = "any"      # "local": only tasks in which this device adds all of the noise; ...
+                             # ... "secure": only those of which two aggregators open sums
+    epsilon_if_both_collude = 8.0   # the most that such a task may cost if they work together
     hold = true              # whether a report about records that are plainly not what the task ...
                              # ... expects waits until the owner has looked
+    rounds = 1               # the most reports about ever new records that a task may ask for
+    epsilon_for_100_records  # everything that ever leaves the device about any 100 records ...
+                             # ... together, at the same delta; without it there is no such cap
 
 A missing file or field means the value above. The exact count is what a task with a deadline needs.
 A task of version 1 that this device has accepted before goes on as it began. Whether a report is
 held depends on the records, and that it does not come is seen: the decision is noisy, and booked in
-the ledger (docs/privacy.md, proposition 12).
+the ledger (docs/privacy.md, proposition 12). What a task would cost if both of its aggregators
+worked together (theorem 15) is looked at for each task by itself. Rounds cost a record nothing
+more, because each is about other records; what they tell about habits, about ten or a hundred
+records together, grows.
 """
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from math import inf
 from pathlib import Path
 
-from edge_agent.consent.budget import Cost, numbers_in, total_epsilon
+from edge_agent.consent.budget import Cost, total_epsilon
+from edge_agent.consent.groups import Group, group_epsilon
+from edge_agent.consent.planned import planned, planned_groups
 from fsir.errors import FsirError, TaskError
 from fsir.fields import Table
-from fsir.privacy.claims import statement
-from fsir.privacy.plan import all_stages
-from fsir.task.task import MECHANISMS, Task
+from fsir.privacy.claims import epsilon_if_both_collude, statement
+from fsir.task.task import MECHANISMS, SECURE, Task
 
+GROUP_RECORDS = 100
 LABEL_NAMES = ("label", "y")  # what an owner may mean by whatever comes beside the values
+ANY = "any"  # what an owner may say about aggregation
+LOCAL = "local"
+_AGGREGATIONS = (ANY, SECURE, LOCAL)
 _ROUNDING = 1.0 + 1e-9  # costs are split and put together again in floating point
 
 
@@ -62,7 +76,11 @@ class Policy:
     exact_count: bool = False
     presence: bool = False
     version_1: bool = False
+    aggregation: str = ANY
+    epsilon_if_both_collude: float = 8.0
     hold: bool = True
+    rounds: int = 1
+    epsilon_for_100_records: float | None = None
 
     @classmethod
     def load(cls, path: str | Path) -> Policy:
@@ -96,7 +114,13 @@ class Policy:
             exact_count=table.flag("exact_count", cls.exact_count),
             presence=table.flag("presence", cls.presence),
             version_1=table.flag("version_1", cls.version_1),
+            aggregation=table.choice("aggregation", cls.aggregation, _AGGREGATIONS),
+            epsilon_if_both_collude=table.number(
+                "epsilon_if_both_collude", cls.epsilon_if_both_collude, above=0
+            ),
             hold=table.flag("hold", cls.hold),
+            rounds=table.whole("rounds", cls.rounds, low=1),
+            epsilon_for_100_records=table.optional_number("epsilon_for_100_records", above=0),
         )
         table.done()
         return policy
@@ -106,8 +130,15 @@ class Policy:
 
         A task that it has begun may end as it began.
         """
-        reasons = [*self._about_mechanism(task), *self._about_records(task)]
-        reasons = reasons or self.over_budget(planned(task), ())
+        reasons = [
+            *self._about_mechanism(task),
+            *self._about_records(task),
+            *self._about_aggregators(task),
+        ]
+        reasons = reasons or [
+            *self.over_budget(planned(task), ()),
+            *self.over_group_budget(planned_groups(task)),
+        ]
         return reasons if begun else [*reasons, *self._about_version(task)]
 
     def _about_mechanism(self, task: Task) -> list[str]:
@@ -143,7 +174,37 @@ class Policy:
                 f"it clips at {task.clip.truncate:g} scales, so that noise would bury the data; "
                 f"the owner's limit is {self.largest_clip:g}"
             )
+        if task.rounds > self.rounds:
+            reasons.append(
+                f"it asks for {task.rounds} rounds of reports, which tell more about habits than "
+                f"one does; the owner allows {self.rounds}; to accept them: rounds = {task.rounds}"
+            )
         return reasons
+
+    def _about_aggregators(self, task: Task) -> list[str]:
+        """Why the owner does not trust who gets the reports."""
+        if task.secure is None:
+            if self.aggregation != SECURE:
+                return []
+            return [
+                "one aggregator sees each of its reports; the owner accepts only tasks of which "
+                'two aggregators open sums: aggregation = "secure"'
+            ]
+        names = f"{task.secure.leader.name!r} and {task.secure.helper.name!r}"
+        if self.aggregation == LOCAL:
+            return [
+                f"most of its noise is added by {names}; the owner accepts only tasks in which "
+                'the device adds all of it: aggregation = "local"'
+            ]
+        epsilon = epsilon_if_both_collude(task, self.delta)
+        if epsilon == inf and not statement(task).proven:
+            return []  # no noise at all, which the owner has accepted by name, or not
+        if epsilon <= self.epsilon_if_both_collude * _ROUNDING:
+            return []
+        return [
+            f"it would cost epsilon {epsilon:.3g} if {names} worked together; the owner's cap is "
+            f"epsilon_if_both_collude = {self.epsilon_if_both_collude:g} at delta {self.delta:g}"
+        ]
 
     def _about_version(self, task: Task) -> list[str]:
         """Why a new task of the first version is not taken."""
@@ -198,6 +259,19 @@ class Policy:
             f"the owner's cap is {self.epsilon:g} at delta {self.delta:g}"
         ]
 
+    def over_group_budget(self, groups: Collection[Group]) -> list[str]:
+        """Why all these releases together tell too much about some hundred records."""
+        cap = self.epsilon_for_100_records
+        if cap is None or any(cost.mu == inf for group in groups for cost in group.costs):
+            return []
+        total = group_epsilon(groups, GROUP_RECORDS, self.delta)
+        if total <= cap * _ROUNDING:
+            return []
+        return [
+            f"any {GROUP_RECORDS} records together would have told epsilon {total:.3g}; "
+            f"the owner's cap is epsilon_for_100_records = {cap:g} at delta {self.delta:g}"
+        ]
+
 
 def policy_of(path: str | None) -> Policy:
     """The policy in a file; without one, what every device agrees to.
@@ -206,23 +280,3 @@ def policy_of(path: str | None) -> Policy:
     True
     """
     return Policy() if path is None else Policy.load(path)
-
-
-def planned(task: Task, source: str = "", first: int = 0) -> list[Cost]:
-    """The releases that a task asks for, if its records start at ordinal `first` of a source."""
-    costs = [
-        Cost(
-            mu=stage.mu,
-            numbers=numbers_in(stage),
-            source=source,
-            first=first,
-            last=inf,
-            unit_records=task.privacy.unit_records,
-        )
-        for stage in all_stages(task)
-    ]
-    if task.asks_for_fresh_records:  # disjoint records: the worst record is in one of the two
-        worst = max(cost.mu for cost in costs)
-        numbers = sum(cost.numbers for cost in costs)
-        return [replace(costs[0], mu=worst, numbers=numbers)]
-    return costs

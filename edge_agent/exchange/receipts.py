@@ -6,7 +6,9 @@ import logging
 
 from edge_agent.exchange.instance import ANOTHER_COPY, Instance
 from edge_agent.exchange.outbox import Outbox
+from edge_agent.state.rows import LedgerRow, report_title
 from edge_agent.state.state import State
+from fsir.privacy.plan import FINAL
 from fsir.task.task import Task
 from fsir.wire.messages import Receipt, Verdict
 
@@ -17,6 +19,18 @@ WITHDRAWN = (
     "seen. Ask the operator, who can undo a slip: a device that is let in again goes on by itself"
 )
 
+# Reasons, by their codes, for which an aggregator would refuse the next round as well; and after a
+# second report somebody else makes rounds under this name.
+_ENDING = (
+    "wrong topic",
+    "wrong version",
+    "wrong task",
+    "wrong device",
+    "wrong stage",
+    "second report",
+    "full",
+)
+
 
 def settle(
     state: State, outbox: Outbox, receipt: Receipt, task: Task, instance: Instance | None = None
@@ -25,18 +39,20 @@ def settle(
 
     The broker keeps one receipt under the name of a task, whatever its edition. One of an earlier
     edition that the ledger knows is history. One that it does not know is of a report that this
-    state did not make: the state is older.
+    state did not make, or of a later round: the state is older.
     """
-    ours = {row.stage: row for row in state.ledger(receipt.task)}
+    ours = {(row.stage, row.round): row for row in state.ledger(receipt.task)}
     if receipt.task != task.digest and ours:
         return ""
     strange = ""
+    ending = ""
     for stage, verdict in receipt.verdicts.items():
-        row = ours.get(stage)
+        row = ours.get((stage, verdict.round))
         if row is not None and row.report == verdict.report:
-            _clear(state, outbox, f"{task.name}: {stage}", verdict)
+            _clear(state, outbox, f"{task.name}: {row.title}", verdict)
+            ending = _ends(task, row, verdict) or ending
         elif row is None or verdict.status != "refused":
-            strange = stage
+            strange = report_title(stage, verdict.round)
         # else: somebody else's report, beside ours, was refused, which does not concern us
     if instance is not None and receipt.task == task.digest and not instance.hear(receipt.instance):
         _drop(state, outbox, task.name, "another copy of this device takes part")
@@ -47,7 +63,7 @@ def settle(
     if strange:
         _drop(state, outbox, task.name, "another report was counted under this device's name")
         return _spent(state.device, strange)
-    return ""
+    return ending
 
 
 def _clear(state: State, outbox: Outbox, which: str, verdict: Verdict) -> None:
@@ -55,7 +71,7 @@ def _clear(state: State, outbox: Outbox, which: str, verdict: Verdict) -> None:
         state.settle(verdict.report, verdict.status, verdict.reason)
         outbox.remove(verdict.report)
         level = logging.WARNING if verdict.status == "refused" else logging.INFO
-        log.log(level, "%s report %s %s", which, verdict.status, verdict.reason)
+        log.log(level, "%s %s %s", which, verdict.status, verdict.reason)
 
 
 def _drop(state: State, outbox: Outbox, name: str, reason: str) -> None:
@@ -67,12 +83,24 @@ def _drop(state: State, outbox: Outbox, name: str, reason: str) -> None:
 
 def _is_withdrawn(verdict: Verdict) -> bool:
     """Whether the reason, a code before a colon, is that the device was taken out."""
-    return verdict.reason.partition(":")[0] == "withdrawn"
+    return _code(verdict) == "withdrawn"
 
 
-def _spent(device: str, stage: str) -> str:
+def _code(verdict: Verdict) -> str:
+    return verdict.reason.partition(":")[0]
+
+
+def _ends(task: Task, row: LedgerRow, verdict: Verdict) -> str:
+    """Why no round can follow one that was refused; one that is at fault alone ends nothing."""
+    ends = verdict.status == "refused" and _code(verdict) in _ENDING
+    if not ends or row.stage != FINAL or row.round >= task.rounds:
+        return ""
+    return f"the aggregator has refused round {row.round} for what holds for the next ones, too"
+
+
+def _spent(device: str, report: str) -> str:
     return (
-        f"the aggregator has a {stage} report of device {device!r} that this state directory "
+        f"the aggregator has a {report} of device {device!r} that this state directory "
         "did not make. If the directory is new or restored, bring the original back; "
         "a new device needs a new name"
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from edge_agent.exchange.inbox import read_task
+from edge_agent.state.rows import report_title
 from fsir.errors import FsirError
 from fsir.wire.decode import decode
 from fsir.wire.messages import (
@@ -71,7 +72,8 @@ def _task(raw: bytes, name: str) -> str:
 def _report(raw: bytes, _name: str) -> str:
     report = decode_sealed(unpack(raw, "report"))
     return (
-        f"the {report.stage} report of {report.device} about {report.n} records, "
+        f"the {report_title(report.stage, report.round)} of {report.device} about {report.n} "
+        f"records, "
         f"task {_short(report.task)}, report {report_id(raw).hex()}"
     )
 
@@ -92,7 +94,8 @@ def _receipt(raw: bytes, _name: str) -> str:
 
 def _verdict(stage: str, verdict: Verdict) -> str:
     why = f" ({verdict.reason})" if verdict.reason else ""
-    return f"{stage} report {verdict.report.hex()} {verdict.status}{why}"
+    title = report_title(stage, verdict.round)
+    return f"{title} {verdict.report.hex()} {verdict.status}{why}"
 
 
 def _active(raw: bytes, _name: str) -> str:

@@ -1,1 +1,1 @@
-"""From records to the one report of each stage, and what is served afterwards."""
+"""From records to the reports of each stage, and what is served afterwards."""

@@ -1,4 +1,4 @@
-"""Whether the one report of a stage is held back until the owner has looked.
+"""Whether a report is held back until the owner has looked.
 
 It is decided once, when the report is due, from a noisy number that is booked like every release
 (docs/privacy.md, proposition 12). What is held stays held over restarts, until its owner releases
@@ -82,7 +82,8 @@ class Holding:
         found = faults(self._task, learner, self._threshold)
         if self._drawn is None:
             margin = min(fault.margin for fault in found)
-            self._drawn = self._threshold.holds(margin, self._noise.for_stage(HOLD))
+            which = HOLD if row.round == 1 else f"{HOLD} {row.round}"
+            self._drawn = self._threshold.holds(margin, self._noise.for_stage(which))
         if not self._drawn:
             return replace(row, verdict=PASSED)
         hold = hold_of(row, plainest(found).text)
@@ -95,7 +96,13 @@ class Holding:
     def _tell(self) -> None:
         name = self._task.name
         feed = self._feed
-        begin, send = ways_out(name, feed.name, self._state.where, lasts=feed.lasts)
+        begin, send = ways_out(
+            name,
+            feed.name,
+            self._state.where,
+            lasts=feed.lasts,
+            reported=self._state.has_reported(feed.name),
+        )
         log.warning(
             "%s: its report is HELD, and nothing is sent: %s %s %s", name, self.why, begin, send
         )
@@ -120,11 +127,11 @@ class Holding:
         self._drawn = None
 
 
-def ways_out(task: str, source: str, state: str, *, lasts: bool) -> tuple[str, str]:
+def ways_out(task: str, source: str, state: str, *, lasts: bool, reported: bool) -> tuple[str, str]:
     """What an owner can do about a report that is held: begin anew, or send it as it is.
 
     lasts: whether the records of the source are known from run to run; if not, what was learned
-    goes with the run.
+    goes with the run. reported: whether others of its records are in a report.
     """
     send = f"fsir-agent release {task} --state {state}"
     if not lasts:
@@ -132,7 +139,7 @@ def ways_out(task: str, source: str, state: str, *, lasts: bool) -> tuple[str, s
             "To mend the source and begin anew: start the agent again.",
             f"To send it as it is: `{send}` while this agent runs",
         )
-    begin = f"{anew(source, task)} --state {state}"
+    begin = f"{anew(source, task, reported=reported)} --state {state}"
     return (
         f"To mend the source and begin anew: stop the agent, then `{begin}`.",
         f"To send it as it is: `{send}`",

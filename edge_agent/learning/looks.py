@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 
 from edge_agent.learning.holding import faults, ways_out
 from edge_agent.learning.learner import Learner
+from edge_agent.learning.rounds import ended, next_turn
 from edge_agent.learning.rule import ReportRule
 from edge_agent.learning.stages import next_stage, restored_draft
+from edge_agent.state.made import Made
 from edge_agent.state.rows import Pin
 from edge_agent.state.state import State
 from edge_agent.watch.faults import Fault
 from edge_agent.watch.threshold import Certain
-from fsir.privacy.plan import report_size
+from fsir.privacy.plan import FINAL, report_size
 from fsir.task.task import Task
 
 FEWEST_RECORDS = 50  # before that anything may be chance
@@ -33,6 +35,8 @@ def suspicions(task: Task, learner: Learner | None) -> list[Fault]:
 def lateness(task: Task, n: int, second: bool, now: float) -> str:
     """Why there can be no report any more; empty if there can."""
     rule = ReportRule(task, lambda: now)
+    if next_turn(task, {}, now) is None:
+        return ended(task)
     return rule.too_late(n) if rule.is_too_late(n, second) else ""
 
 
@@ -40,7 +44,7 @@ def looks(
     state: State,
     pin: Pin,
     task: Task,
-    made: Collection[str],
+    made: Made,
     clock: Callable[[], float] = time.time,
 ) -> dict[str, Any]:
     """Why a report is held or cannot be, whether it was released; and what is suspicious.
@@ -58,8 +62,12 @@ def looks(
         "suspicious": [fault.text for fault in suspicions(task, learner)],
     }
     if hold is not None:
-        found |= {"state": state.where, "lasts": state.lasts(pin.name)}
-    elif learner is not None:
+        found |= {
+            "state": state.where,
+            "lasts": state.lasts(pin.name),
+            "reported": state.has_reported(pin.source),
+        }
+    elif learner is not None and FINAL not in made:
         late = lateness(task, learner.n, pin.active is not None, clock())
         found |= {"late": late} if late else {}
     return found
@@ -73,5 +81,11 @@ def remarks(entry: dict[str, Any]) -> list[str]:
     if entry["released"]:
         when = "as soon as the agent runs" if entry["lasts"] else "by the agent that holds it"
         return [f"released, and sent {when}: {entry['held']}"]
-    begin, send = ways_out(entry["task"], entry["source"], entry["state"], lasts=entry["lasts"])
+    begin, send = ways_out(
+        entry["task"],
+        entry["source"],
+        entry["state"],
+        lasts=entry["lasts"],
+        reported=entry.get("reported", False),
+    )
     return [f"HELD, and nothing is sent: {entry['held']} {begin} {send}"]

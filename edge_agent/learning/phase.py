@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from enum import StrEnum
 
+from edge_agent.state.made import Made
 from fsir.privacy.plan import FINAL, SCREENING
 
 
@@ -16,25 +16,39 @@ class Phase(StrEnum):
     HELD = "held"
     SCREENED = "waiting for the active set"
     REPORTED = "waiting for the receipt"
+    RESTING = "waiting for the next round"
     SERVING = "serving"
     STOPPED = "stopped"
 
     @classmethod
     def of(
-        cls, made: Collection[str], active: bool, pending: int, stopped: str, held: str = ""
+        cls,
+        made: Made,
+        *,
+        done: bool,
+        active: bool,
+        full: bool,
+        pending: int,
+        stopped: str = "",
+        held: str = "",
     ) -> Phase:
         """The phase of an accepted task, from the reports that were `made`.
 
-        `active`: whether the active set is known; `pending`: reports without a receipt; `stopped`
-        and `held`: why.
+        `done`: whether there is no next one; `active`: whether the active set is known; `full`:
+        whether the records of the next report are there; `pending`: reports without a receipt;
+        `stopped` and `held`: why.
 
-        >>> Phase.of({"screening"}, active=False, pending=0, stopped="").value
-        'waiting for the active set'
+        >>> Phase.of({}, done=False, active=False, full=False, pending=0).value
+        'learning'
         """
         if stopped:
             return cls.STOPPED
-        if FINAL in made:
+        if done:
             return cls.REPORTED if pending else cls.SERVING
         if SCREENING in made and not active:
             return cls.SCREENED
-        return cls.HELD if held else cls.LEARNING
+        if held or not full:
+            return cls.HELD if held else cls.LEARNING
+        if FINAL in made:
+            return cls.REPORTED if pending else cls.RESTING
+        return cls.LEARNING

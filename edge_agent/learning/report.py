@@ -15,17 +15,26 @@ from fsir.estimate.totals import Totals
 from fsir.estimate.votes import private_votes
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import Noise
-from fsir.privacy.plan import SCREENING
+from fsir.privacy.plan import SCREENING, Stage
 from fsir.privacy.release import release
-from fsir.task.task import Task
+from fsir.privacy.rounds.correlated import round_noise
+from fsir.task.task import CORRELATED, Task
 from fsir.wire.messages import Report, encode, topic
 
 
-def report_bytes(task: Task, device: str, moments: Moments, noise: Noise) -> bytes:
-    """The report of one stage. Each call draws new noise: call it once, and keep the bytes."""
+def report_bytes(
+    task: Task, device: str, moments: Moments, noise: Noise, round: int = 1, key: bytes = b""
+) -> bytes:
+    """The report of one round of a stage.
+
+    Each call draws new noise: call it once, and keep the bytes. Rounds whose noise is correlated
+    have it from the device's `key`.
+    """
     stage = moments.stage
-    released = release(moments, noise.for_stage(stage.name))
-    report = partial(Report, task=task.digest, device=device, stage=stage.name, n=released.n)
+    released = release(moments, round_noise(noise, stage, round, key))
+    report = partial(
+        Report, task=task.digest, device=device, stage=stage.name, n=released.n, round=round
+    )
     if stage.name == SCREENING and task.screening is not None and task.screens_by_votes:
         votes = private_votes(released, Totals(stage), task.screening.threshold)
         return encode(report(votes=votes.astype(np.bool_)))
@@ -33,7 +42,13 @@ def report_bytes(task: Task, device: str, moments: Moments, noise: Noise) -> byt
 
 
 def ledger_row(
-    task: Task, moments: Moments, *, source: str, interval: tuple[int, int], made: float
+    task: Task,
+    moments: Moments,
+    *,
+    source: str,
+    interval: tuple[int, int],
+    made: float,
+    round: int = 1,
 ) -> LedgerRow:
     """What a report from these moments would cost; its identity is filled in once it is made."""
     stage = moments.stage
@@ -42,7 +57,7 @@ def ledger_row(
         task=task.name,
         digest=task.digest,
         stage=stage.name,
-        mechanism=stage.mechanism,
+        mechanism=_mechanism(stage),
         mu=stage.mu,
         epsilon=task.privacy.epsilon,
         delta=task.privacy.delta,
@@ -54,7 +69,15 @@ def ledger_row(
         made=made,
         report=b"",
         unit_records=task.privacy.unit_records,
+        round=round,
     )
+
+
+def _mechanism(stage: Stage) -> str:
+    """What the ledger calls it: rounds that hang together add up in another way than others."""
+    if len(stage.factorisation.coefficients) == 1:
+        return stage.mechanism
+    return f"{CORRELATED} {stage.mechanism}"
 
 
 def judgement_row(

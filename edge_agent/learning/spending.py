@@ -6,15 +6,17 @@ import random
 from collections.abc import Sequence
 from dataclasses import replace
 
-from edge_agent.consent.admission import Feed, cost_of
+from edge_agent.consent.admission import Feed, cost_of, groups_of
 from edge_agent.consent.policy import Policy
 from edge_agent.learning.report import ledger_row, outbox_row, report_bytes
 from edge_agent.learning.stages import same_records
+from edge_agent.state.made import last_reports
 from edge_agent.state.rows import LedgerRow, OutboxRow
 from fsir.errors import FsirError
 from fsir.limits import LIMITS
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import Noise
+from fsir.privacy.plan import SCREENING
 from fsir.task.task import Task
 from fsir.wire.messages import report_id
 
@@ -44,18 +46,33 @@ class Spender:
         self._rng = rng
 
     def spend(
-        self, moments: Moments, interval: tuple[int, int], ledger: Sequence[LedgerRow], now: float
+        self,
+        moments: Moments,
+        interval: tuple[int, int],
+        ledger: Sequence[LedgerRow],
+        now: float,
+        *,
+        round: int = 1,
+        key: bytes = b"",
     ) -> tuple[LedgerRow, OutboxRow | None]:
         """The report about an interval of records, as the ledger and the outbox are to have it.
 
         One that is too long to be sent is for the ledger alone.
         """
-        source = self._source(ledger)
-        row = ledger_row(self._task, moments, source=source, interval=interval, made=now)
+        row = ledger_row(
+            self._task,
+            moments,
+            source=self._source(ledger),
+            interval=interval,
+            made=now,
+            round=round,
+        )
         spent = [cost_of(other) for other in ledger]
-        if reasons := self._policy.over_budget([cost_of(row)], spent):
+        groups = groups_of([*ledger, row], [(self._task, row.source)])
+        over_budget = self._policy.over_budget([cost_of(row)], spent)
+        if reasons := [*over_budget, *self._policy.over_group_budget(groups)]:
             raise NoReportError("; ".join(reasons))
-        raw = report_bytes(self._task, self._device, moments, self._noise)
+        raw = report_bytes(self._task, self._device, moments, self._noise, round, key)
         row = replace(row, report=report_id(raw))
         if len(raw) > LIMITS["report"]:
             # That it does not leave is seen, and depends on its noisy numbers: it is paid for.
@@ -69,8 +86,7 @@ class Spender:
 
     def _source(self, ledger: Sequence[LedgerRow]) -> str:
         """The stream of the records; those of a first report may be of an earlier run."""
-        if same_records(self._task):
-            for row in ledger:
-                if row.digest == self._task.digest and row.is_report:
-                    return row.source
+        made = last_reports(ledger, self._task.digest)
+        if same_records(self._task) and set(made) == {SCREENING}:
+            return made[SCREENING].source
         return self.feed.identity

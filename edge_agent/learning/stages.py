@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import replace
 
 from edge_agent.learning.draft import Draft
 from edge_agent.learning.kept import RowsLearner, moments_of
 from edge_agent.learning.learner import Learner, MomentsLearner
+from edge_agent.state.made import Made, last_round
 from edge_agent.state.rows import Progress
 from edge_agent.state.state import State
-from fsir.privacy.plan import FINAL, SCREENING, Stage, final_stage, first_stage
+from fsir.privacy.plan import SCREENING, Stage, final_stage, first_stage
 from fsir.task.task import Task
 
 
@@ -19,9 +19,9 @@ def same_records(task: Task) -> bool:
     return task.screening is not None and not task.asks_for_fresh_records
 
 
-def next_stage(task: Task, made: Collection[str], active: tuple[str, ...] | None) -> Stage | None:
+def next_stage(task: Task, made: Made, active: tuple[str, ...] | None) -> Stage | None:
     """The stage whose report comes next; None while there is nothing to do."""
-    if FINAL in made:
+    if last_round(made) >= task.rounds:
         return None
     if task.screening is None:
         return first_stage(task)

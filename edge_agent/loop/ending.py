@@ -69,8 +69,13 @@ def _remedy(agent: Agent, size: int, replayable: bool) -> str:
         return f"of most it is said: {why}; {_more(agent, size, replayable)}"
     return (
         f"none could be used: {why}; mend that at the source, then "
-        f"{anew(agent.feed.name, agent.name)} --state {agent.state.where}, and start again"
+        f"{_anew(agent)} --state {agent.state.where}, and start again"
     )
+
+
+def _anew(agent: Agent) -> str:
+    source = agent.feed.name
+    return anew(source, agent.name, reported=agent.state.has_reported(source))
 
 
 def _more(agent: Agent, size: int, replayable: bool) -> str:

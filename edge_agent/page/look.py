@@ -9,9 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from edge_agent.account.releases import spent
 from edge_agent.account.tasks import Entry, task_entries
+from edge_agent.consent.admission import cost_of
 from edge_agent.consent.policy import Policy
+from edge_agent.consent.running import running_epsilons
 from edge_agent.exchange.inbox import read_task
 from edge_agent.labels.tail import Tail
 from edge_agent.labels.timeline import Event
@@ -101,7 +102,7 @@ def read(directory: Path, delta: float) -> Look:
         tasks = {pin.name: read_task(pin.raw, pin.name) for pin in state.pins()}
         rows = state.ledger()
         # Costs do not simply add up: each release is told by what it added to those before.
-        totals = [spent(rows[:count], delta) for count in range(len(rows) + 1)]
+        totals = [0.0, *running_epsilons(map(cost_of, rows), delta)]
         return Look(
             device=state.device,
             broker=state.broker(),

@@ -90,16 +90,17 @@ class Places:
 
 
 class Fit:
-    """Both watches of one version of the subspace.
-
-    What they found stays found until there is a new version.
-    """
+    """Both watches of one subspace: what they found stays found until that has moved."""
 
     def __init__(self, table: Mapping[str, Any] | None = None) -> None:
         table = table or {}
         self._errors = Watch(table.get("errors", b""))
         self._distances = Watch(table.get("distances", b""))
         self._places = Places(table.get("places"))
+
+    def moved(self) -> Fit:
+        """The same on other axes: where classes lie on these is learned anew."""
+        return Fit({"errors": bytes(self._errors.values)})
 
     def error(self, wrong: bool) -> bool:
         """A label has come; true if errors have become more frequent just now."""

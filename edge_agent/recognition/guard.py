@@ -5,8 +5,8 @@ record on which it spoke and was wrong where the federation was right, less one 
 never below zero. At `ALLOWED` it is silenced. It speaks again once it would have been ahead of the
 federation by `ALLOWED` right answers, after the second silence by twice, then four times as many.
 
-So of the first n labelled records under one version of the subspace (n at least `ALLOWED`),
-whatever the labels are and in whatever order they come, what was said is right on at most
+So of the first n labelled records since recognition began (n at least `ALLOWED`), whatever the
+labels are and in whatever order they come, what was said is right on at most
 
     ALLOWED * (1 + log2(n / ALLOWED))
 

@@ -114,7 +114,23 @@ class Personal:
             self._inverse = np.asarray(np.linalg.inv(total) * self._freedom(), np.float64)
         return self._inverse
 
-    # --- restarts ---------------------------------------------------------------------------------
+    # --- versions and restarts --------------------------------------------------------------------
+
+    def turned(self, prior: Prior, R: Matrix) -> Personal:
+        """What was learned, around another prior, whose coordinates are `v @ R`.
+
+        As if all records had been learned there, but for gaps: these stay those to the centre of
+        their time.
+        """
+        turned = Personal(prior)
+        turned._counts = self._counts.copy()
+        turned._weights = self._weights.copy()
+        moved = self._prior.centres @ R - prior.centres
+        turned._sums = (self._sums @ R + self._weights[:, None] * moved).astype(FLOAT)
+        spread = R.T @ self._spread @ R
+        turned._spread = ((spread + spread.T) / 2.0).astype(FLOAT)
+        turned._spread_weight = self._spread_weight
+        return turned
 
     def table(self) -> dict[str, Any]:
         """Plain values, for the state file."""

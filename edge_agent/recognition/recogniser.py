@@ -2,8 +2,8 @@
 
 The device has a small classifier of its own that learns from labels. Where the federation says
 where classes lie (a task with a public map), it starts from there (`Personal`); elsewhere it learns
-from nothing but labels, on the few numbers of each record (`Naive`). A new subspace gives the
-numbers a new meaning: classifier, scores and watches start anew.
+from nothing but labels, on the few numbers of each record (`Naive`). A new version of the subspace
+may give the numbers a new meaning: all goes on as far as the old one can be read there (`frame`).
 
 Who speaks: the federation's classifier, until the device's own has learned `ENOUGH` records and was
 right at least as often on the recent ones; and always where the federation names a class of which
@@ -15,12 +15,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from edge_agent.recognition.drift import Fit
+from edge_agent.recognition.frame import Step
 from edge_agent.recognition.guard import Guard
 from edge_agent.recognition.naive import Naive
 from edge_agent.recognition.personal import FLOAT, Personal, Prior
@@ -51,6 +52,10 @@ class Answer:
     device: str | None  # what the device's own classifier takes it for
     federation: str | None  # and that of the federation
     v: bytes = b""  # what `Personal` learns from, where there is one
+
+    def after(self, step: Step) -> Answer:
+        """The same in the coordinates of a new version."""
+        return replace(self, z=step.coordinates(self.z), v=step.whitened(self.v))
 
 
 class Recogniser:
@@ -149,6 +154,30 @@ class Recogniser:
 
     # --- versions and restarts --------------------------------------------------------------------
 
+    def handed_over(self, step: Step, version: int) -> Recogniser:
+        """On under a new version.
+
+        A fresh one if what the device's classifier has learned cannot be read there.
+        """
+        frame = step.frame
+        left, _ = step.directions
+        if frame.prior is not None and self._personal is not None and step.rewhitening is not None:
+            self._personal = self._personal.turned(frame.prior, step.rewhitening)
+        elif frame.prior is not None or self._personal is not None or not left:
+            return self.renewed(frame.subspace, version, frame.prior)
+        self.subspace = frame.subspace
+        self.version = version
+        self._prior = frame.prior
+        if not step.stays:
+            pairs = self._naive.pairs()
+            self._naive = Naive(
+                self._classes,
+                {label: list(map(step.coordinates, kept)) for label, kept in pairs.items()},
+            )
+            self._fit = self._fit.moved()
+            self.drift = None
+        return self
+
     def renewed(self, subspace: str, version: int, prior: Prior | None = None) -> Recogniser:
         """A fresh one for a new subspace, with the scores of the old ones."""
         fresh = Recogniser(self._classes, subspace, version, prior)
@@ -178,7 +207,7 @@ class Recogniser:
     def of(
         cls, classes: tuple[str, ...], table: Mapping[str, Any], prior: Prior | None = None
     ) -> Recogniser:
-        """From `table`, and the prior of the same subspace if it has one."""
+        """From `table`, and the prior of the same version if it has one."""
         restored = cls(classes, table["subspace"], table["now"]["version"], prior)
         restored._naive = Naive(classes, table["pairs"])
         if prior is not None and "personal" in table:

@@ -16,16 +16,14 @@ from typing import Any
 import msgpack
 
 from edge_agent.agent import Agent
-from edge_agent.recognition.personal import Prior
+from edge_agent.recognition.frame import Frame, Step
 from edge_agent.recognition.recogniser import MEANING, Answer, Recogniser
-from edge_agent.recognition.whitened import Whitener, identity_of, whitens
 from edge_agent.records import Record
 from edge_agent.state.state import State
 from fsir.task.task import Task
 from fsir.wire.messages import Subspace
 
 log = logging.getLogger("fsir.predict")
-FARTHEST = 1e9
 LOOKED_SECONDS = 600.0  # between two commits of what is only about where records lie
 
 
@@ -39,7 +37,8 @@ class TaskRecognition:
         self._source = agent.feed.name
         self._recogniser: Recogniser | None = None
         self._subspace: Subspace | None = None
-        self._whitener: Whitener | None = None
+        self._frame: Frame | None = None
+        self._frame_saved = False
         self._answers: dict[int, Answer] = {}  # of records whose labels are not decided
         self._news: str | None = None
         self._dirty = False
@@ -59,10 +58,9 @@ class TaskRecognition:
             return served
         if not all(map(math.isfinite, served["z"])):
             return served
-        recogniser = self._using(projection.subspace, task)
-        # A broken sensor must not spoil sums.
-        z = tuple(min(max(value, -FARTHEST), FARTHEST) for value in served["z"])
-        v = b"" if self._whitener is None else self._whitener.coordinates(record.x)
+        recogniser, frame = self._using(projection.subspace, task)
+        z = frame.read(served["z"])
+        v = b"" if frame.whitener is None else frame.whitener.coordinates(record.x)
         answer = recogniser.answer(z, served.get("class"), served.get("confidence", 0.0), v)
         self._remember(record, answer, recogniser)
         if answer.said is not None:
@@ -83,42 +81,60 @@ class TaskRecognition:
         if ordinal > self._learned:
             self._answers[ordinal] = answer
 
-    def _using(self, subspace: Subspace, task: Task) -> Recogniser:
-        """The recogniser for this subspace.
-
-        Where we left off if it is the one that we had, else anew.
-        """
+    def _using(self, subspace: Subspace, task: Task) -> tuple[Recogniser, Frame]:
+        """The recogniser for this subspace, and the coordinates in which it learns."""
         recogniser = self._recogniser
-        if recogniser is not None and self._subspace is subspace:
-            return recogniser
-        identity = identity_of(subspace)
-        self._whitener = Whitener(task, subspace) if whitens(task, subspace) else None
-        prior = None if self._whitener is None else self._whitener.prior
+        frame = self._frame
         if recogniser is None:
-            recogniser = self._restored(task.response.classes, identity, prior)
-        if recogniser.subspace != identity:
-            if recogniser.subspace:
-                log.info(
-                    "%s: a new subspace, version %d: recognition starts anew",
-                    self._agent.name,
-                    subspace.version,
-                )
-            recogniser = recogniser.renewed(identity, subspace.version, prior)
-            self._answers.clear()  # their numbers mean something else now
-            self._dirty = True
+            recogniser, frame = self._restored(subspace, task)
+        if frame is None or self._subspace is not subspace:
+            first = Step(frame=Frame.first(task, subspace))
+            step = first if frame is None else frame.step(task, subspace)
+            frame = step.frame
+            if recogniser.subspace != frame.subspace:
+                recogniser = self._hand_over(recogniser, step, subspace.version)
         self._recogniser = recogniser
+        self._frame = frame
         self._subspace = subspace
+        return recogniser, frame
+
+    def _hand_over(self, old: Recogniser, step: Step, version: int) -> Recogniser:
+        """On under a new version, as far as what was learned can be read there."""
+        known = bool(old.subspace)
+        recogniser = old.handed_over(step, version)
+        goes_on = recogniser is old
+        if known:
+            words = step.words(goes_on)
+            log.info("%s: a new subspace, version %d: %s", self._agent.name, version, words)
+        answers = self._answers.items() if goes_on else ()
+        self._answers = {ordinal: answer.after(step) for ordinal, answer in answers}
+        # Who was told about the old version is told about this one.
+        self._news = None if recogniser.drift is None else recogniser.drift["what"]
+        self._dirty = True
+        self._frame_saved = False
         return recogniser
 
-    def _restored(self, classes: tuple[str, ...], identity: str, prior: Prior | None) -> Recogniser:
+    def _restored(self, subspace: Subspace, task: Task) -> tuple[Recogniser, Frame | None]:
+        """What was saved, and the coordinates that it is in, if these are known."""
         raw = self._state.recognition(self._agent.name)
         if raw is None:
-            return Recogniser(classes)
+            return Recogniser(task.response.classes), None
         table = msgpack.unpackb(raw)
         if table["source"] == self._source:
             self._learned = table["learned"]
-        # Of another subspace only the scores are of use, and these need no prior.
-        return Recogniser.of(classes, table, prior if table["subspace"] == identity else None)
+        frame = self._restored_frame(table["subspace"], subspace, task)
+        prior = None if frame is None else frame.prior
+        return Recogniser.of(task.response.classes, table, prior), frame
+
+    def _restored_frame(self, identity: str, subspace: Subspace, task: Task) -> Frame | None:
+        raw = self._state.recognition_frame(self._agent.name)
+        saved = None if raw is None else Frame.of(task, subspace.features, msgpack.unpackb(raw))
+        self._frame_saved = saved is not None and saved.subspace == identity
+        if self._frame_saved:
+            return saved
+        # Version 0.1 has learned on the coordinates as they came, and did not keep the basis.
+        first = Frame.first(task, subspace)
+        return first if first.subspace == identity else None
 
     # --- its label is decided ---------------------------------------------------------------------
 
@@ -166,9 +182,15 @@ class TaskRecognition:
         waited = self._looked and (leaving or abs(self._clock() - self._saved_at) >= LOOKED_SECONDS)
         if (self._dirty or waited) and self._recogniser is not None:
             table = {"source": self._source, "learned": self._learned, **self._recogniser.table()}
+            frame = None if self._frame_saved or self._frame is None else self._frame.table()
             self._state.keep_recognition(
-                self._agent.name, self._source, self._seen, msgpack.packb(table)
+                self._agent.name,
+                self._source,
+                self._seen,
+                msgpack.packb(table),
+                None if frame is None else msgpack.packb(frame),
             )
+            self._frame_saved = True
             self._dirty = False
             self._looked = False
             self._saved_at = self._clock()

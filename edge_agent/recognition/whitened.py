@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from edge_agent.recognition.personal import FLOAT, Prior
+from fsir.arrays import Matrix
 from fsir.task.task import Task
 from fsir.wire.messages import Classifier, Subspace
 
@@ -21,19 +22,29 @@ LEAST_SHARE = 0.01  # of a class, however rare it is elsewhere
 
 
 class Whitener:
-    """Turns records into the coordinates of the prior of one subspace."""
+    """Turns records into the coordinates of a prior: those of the public map, whitened."""
 
-    def __init__(self, task: Task, subspace: Subspace) -> None:
-        classifier = subspace.classifier
-        if task.public is None or classifier is None or classifier.whitening is None:
-            raise ValueError(f"{task.name}: its subspace whitens nothing; ask `whitens` first")
-        chosen = list(task.features.indices(subspace.features))
-        self._names = subspace.features
+    def __init__(
+        self, task: Task, features: tuple[str, ...], whitening: Matrix, prior: Prior
+    ) -> None:
+        if task.public is None:
+            raise ValueError(f"{task.name}: it has no public map to whiten; ask `whitens` first")
+        chosen = list(task.features.indices(features))
+        self._names = features
         self._centre = np.array(task.features.centre)[chosen]
         self._scale = np.array(task.features.scale)[chosen]
         self._truncate = task.clip.truncate
-        self._matrix = task.public.matrix(task.p)[chosen] @ classifier.whitening
-        self.prior = prior_of(classifier)
+        self._matrix = task.public.matrix(task.p)[chosen] @ whitening
+        self.whitening = whitening
+        self.prior = prior
+
+    @classmethod
+    def of(cls, task: Task, subspace: Subspace) -> Self:
+        """The one of a subspace that says where classes lie."""
+        classifier = subspace.classifier
+        if classifier is None or classifier.whitening is None:
+            raise ValueError(f"{task.name}: its subspace whitens nothing; ask `whitens` first")
+        return cls(task, subspace.features, classifier.whitening, prior_of(classifier))
 
     def coordinates(self, x: Mapping[str, Any]) -> bytes:
         """Those of a record that has all features, as `Personal` takes them."""
@@ -42,6 +53,20 @@ class Whitener:
         v = np.nan_to_num(standard @ self._matrix)
         raw: bytes = np.clip(v, -FARTHEST, FARTHEST).astype(FLOAT).tobytes()
         return raw
+
+
+def rewhitening(old: Matrix, new: Matrix) -> Matrix | None:
+    """What turns rows whitened by one matrix into rows whitened by another.
+
+    None where one of them is not worth believing: then what was learned in the old ones is lost.
+    """
+    if old.shape != new.shape:
+        return None
+    try:
+        R = np.asarray(np.linalg.solve(old, new), np.float64)
+    except np.linalg.LinAlgError:
+        return None
+    return R if np.abs(R).max() <= FARTHEST else None
 
 
 def whitens(task: Task, subspace: Subspace) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from edge_agent.errors import StateError, StorageError
 from edge_agent.state.database import Storage
 from edge_agent.state.holds import Holds
+from edge_agent.state.keys import Keys
 from edge_agent.state.positions import Positions
 from edge_agent.state.schema import Owner, owner_of
 
@@ -26,6 +27,7 @@ class Opened:
         self._db = Storage(place, read_only, create=device is not None)
         self._positions = Positions(self._db)
         self.holds = Holds(self._db, place)
+        self.keys = Keys(self._db)
         try:
             owner = owner_of(self._db, Owner(device or "", simulated), read_only)
         except StorageError as error:

@@ -30,11 +30,13 @@ class Reports(Learned):
         drop_kept: bool,
         judged: LedgerRow | None = None,
         refused: Mapping[str, int] | None = None,
+        key: bytes = b"",
     ) -> None:
         """Spend: ledger, outbox and progress in one transaction.
 
         Only after this may the report be sent. One that will not be sent is spent all the same, and
-        so is the judgement that it was not to be held. `refused` stays for its owner's eyes.
+        so is the judgement that it was not to be held. `refused` stays for its owner's eyes, and
+        the `key` for the noise of later rounds; without one there are none.
         """
         with self._db.transaction():
             if judged is not None:
@@ -44,6 +46,10 @@ class Reports(Learned):
                 self._db.insert("outbox", vars(out))
             self._save(row.task, progress, (), drop_kept=drop_kept)
             self._keep_refused(row.task, refused or {})
+            if key:
+                self.keys.put(row.digest, key)
+            elif row.is_correlated:
+                self.keys.drop(row.digest)
 
     def record_hold(self, row: LedgerRow, hold: Hold, progress: Progress) -> None:
         """Hold a report back, with what it is about: only after this may its absence be seen."""
@@ -72,6 +78,10 @@ class Reports(Learned):
         # All columns: a file of version 1 that is only looked at lacks those that have defaults.
         rows = self._db.named_rows("SELECT * FROM ledger ORDER BY rowid")
         return [LedgerRow(**row) for row in rows if digest in (None, row["digest"])]
+
+    def has_reported(self, source: str) -> bool:
+        """Whether records of a source are in some report: then it cannot be rewound."""
+        return any(row.is_report and row.source == source for row in self.ledger())
 
     def outbox(self, task: str | None = None) -> list[OutboxRow]:
         """Reports without a receipt."""

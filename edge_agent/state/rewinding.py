@@ -17,6 +17,7 @@ from edge_agent.state.holds import HELD
 from edge_agent.state.rows import HOLD
 
 RECOGNITION = "recognition:"  # of a task: no task has a name with a colon
+FRAME = "recognition:frame:"  # of a task: in which coordinates that is
 
 
 class Rewound(NamedTuple):
@@ -50,7 +51,8 @@ def rewind(db: Storage, source: str) -> Rewound:
             db.run("DELETE FROM kept WHERE task = ?", name)
             db.run("DELETE FROM meta WHERE key = ?", f"{HELD}{name}")
         for name in recognised:
-            db.run("DELETE FROM meta WHERE key = ?", f"{RECOGNITION}{name}")
+            for kind in (RECOGNITION, FRAME):
+                db.run("DELETE FROM meta WHERE key = ?", f"{kind}{name}")
         db.run("DELETE FROM positions WHERE source = ?", source)
     return Rewound(learned, recognised, len(readers))
 

@@ -5,8 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from edge_agent.records import START, Position
+from fsir.task.task import CORRELATED
 
 HOLD = "hold"  # the stage of a release that is no report: whether one was held back
+
+
+def report_title(stage: str, round: int) -> str:
+    """What a report is called.
+
+    >>> report_title("final", 1), report_title("final", 7)
+    ('final report', 'final report of round 7')
+    """
+    return f"{stage} report" + (f" of round {round}" if round > 1 else "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +63,16 @@ class LedgerRow:
     reason: str = ""
     unit_records: int = 1  # consecutive records that were protected together
     round: int = 1
+
+    @property
+    def title(self) -> str:
+        """What it is called."""
+        return report_title(self.stage, self.round)
+
+    @property
+    def is_correlated(self) -> bool:
+        """Whether its noise takes back that of earlier rounds of the task."""
+        return self.mechanism.startswith(CORRELATED)
 
     @property
     def is_report(self) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from edge_agent.errors import StateError
 from edge_agent.records import Position
 from edge_agent.state.reports import REFUSED, Reports
-from edge_agent.state.rewinding import RECOGNITION, Rewound, rewind, sources_of
+from edge_agent.state.rewinding import FRAME, RECOGNITION, Rewound, rewind, sources_of
 from edge_agent.state.rows import Progress
 from fsir.limits import INSTANCE_BYTES
 
@@ -43,7 +43,7 @@ class State(Reports):
         """Delete what was learned and not reported, and what recognition has learned.
 
         Ledger, positions and outbox stay. With `unpin` another task may take this name; the ledger
-        keeps what this one has spent.
+        keeps what this one has spent, and what the noise of its next round would need is gone.
         """
         if unpin and self.outbox(name):
             raise StateError(
@@ -51,10 +51,12 @@ class State(Reports):
             )
         with self._db.transaction():
             self._save(name, Progress(), (), drop_kept=True)
-            for kind in (RECOGNITION, REFUSED):
+            for kind in (RECOGNITION, FRAME, REFUSED):
                 self._db.run("DELETE FROM meta WHERE key = ?", f"{kind}{name}")
             if unpin:
                 self._db.run("DELETE FROM tasks WHERE name = ?", name)
+                for digest in {row.digest for row in self.ledger() if row.task == name}:
+                    self.keys.drop(digest)
         self._db.run("VACUUM")
 
     def sources(self) -> list[str]:
@@ -89,12 +91,32 @@ class State(Reports):
 
     def recognition(self, name: str) -> bytes | None:
         """What recognition has learned under a task."""
-        query = "SELECT value FROM meta WHERE key = ?"
-        return next((value for (value,) in self._db.rows(query, f"{RECOGNITION}{name}")), None)
+        return self._meta(f"{RECOGNITION}{name}")
 
-    def keep_recognition(self, name: str, source: str, position: Position, learned: bytes) -> None:
-        """Commit what recognition has learned, and the position that it belongs to."""
+    def recognition_frame(self, name: str) -> bytes | None:
+        """In which coordinates that is; version 0.1 did not keep them."""
+        return self._meta(f"{FRAME}{name}")
+
+    def _meta(self, key: str) -> bytes | None:
+        rows = self._db.rows("SELECT value FROM meta WHERE key = ?", key)
+        return next((value for (value,) in rows), None)
+
+    def keep_recognition(
+        self,
+        name: str,
+        source: str,
+        position: Position,
+        learned: bytes,
+        frame: bytes | None = None,
+    ) -> None:
+        """Commit what recognition has learned, and the position that it belongs to.
+
+        frame: the coordinates that it is in, if these have changed.
+        """
         key = f"{RECOGNITION}{name}"
+        statement = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
         with self._db.transaction():
-            self._db.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", key, learned)
+            self._db.run(statement, key, learned)
+            if frame is not None:
+                self._db.run(statement, f"{FRAME}{name}", frame)
             self._positions.put(key, source, position)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from edge_agent.consent.budget import Cost, total_epsilon
-from edge_agent.consent.policy import Policy, planned
+from edge_agent.consent.planned import planned
+from edge_agent.consent.policy import Policy
 from edge_agent.watch.threshold import Threshold
 from fsir.privacy.plan import report_size
 from fsir.task.task import Task

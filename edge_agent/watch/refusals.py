@@ -46,13 +46,15 @@ _UNREADABLE = Refusal(
 )
 
 
-def anew(source: str, task: str) -> str:
+def anew(source: str, task: str, *, reported: bool = False) -> str:
     """How to begin anew with a source that was mended, the agent being stopped.
+
+    A file of which something was reported cannot be read again: what comes next in it can.
 
     >>> anew("csv:/srv/walk.csv", "activity"), anew("mqtt:kitchen", "activity")
     ('fsir-agent rewind --source csv:/srv/walk.csv', 'fsir-agent forget --task activity')
     """
-    if name_of_file(source) is None:
+    if reported or name_of_file(source) is None:
         return f"fsir-agent forget --task {task}"
     return f"fsir-agent rewind --source {source}"
 

@@ -100,6 +100,11 @@ def cut_groups(groups: int) -> int:
     return groups // 3
 
 
+def inflation_of_groups(groups: int) -> float:
+    """`inflation` of so many groups."""
+    return _inflation(cut_groups(groups) / max(groups, 1))
+
+
 def grouped_totals(stage: Stage, groups: Sequence[Totals]) -> Totals:
     """What an estimate starts from where groups of devices were opened one by one.
 
@@ -117,7 +122,7 @@ def grouped_totals(stage: Stage, groups: Sequence[Totals]) -> Totals:
     share = totals.devices / len(groups)  # devices of a group, on average
     totals.noise = sum((share / group.devices) ** 2 * group.noises for group in groups)
     totals.scale = totals.devices / (len(groups) - 2 * c) / 2.0**_FRACTION_BITS
-    totals.inflation = _inflation(c / len(groups))
+    totals.inflation = inflation_of_groups(len(groups))
     for index, block in enumerate(totals.blocks):
         means = [_mean_per_device(group.blocks[index], group.devices) for group in groups]
         block[...] = _middle_sum(np.stack(means, axis=-1), c)

@@ -12,7 +12,7 @@ A command with actions of its own, such as `task new`, has instead
 
     ACTIONS = {"new": "its line in the help of `task`"}
 
-and each action is a module like that of a command, here `task_new`. Only the modules that were
+and each action is a module like that of a command, here `task.new`. Only the modules that were
 asked for are imported: devices are small.
 """
 
@@ -31,6 +31,7 @@ from fsir.net.installed import VersionAction, how_to_install, is_foreign
 
 MISTAKE = 2  # exit code: the settings are wrong, the last line says which
 INTERRUPTED = 130
+_EXTRAS = {"cryptography": "secure"}  # what another extra than the program's own brings
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -50,6 +51,7 @@ def guarded(name: str, action: Callable[[], int], extra: str = "") -> int:
         if not is_foreign(missing):
             raise
         needed = f"this needs the package {missing.name}, which is not installed here"
+        extra = _EXTRAS.get(str(missing.name).partition(".")[0], extra)
         print(f"{name}: {needed}: {how_to_install(extra)}", file=sys.stderr)
         return MISTAKE
     except BrokenPipeError:  # `... | head` has seen enough
@@ -136,7 +138,7 @@ class Program:
             )
             if hasattr(module, "ACTIONS"):
                 self._add_commands(
-                    command, "action", module.ACTIONS, words[1:], arguments, f"{place}_"
+                    command, "action", module.ACTIONS, words[1:], arguments, f"{place}."
                 )
             else:
                 module.add_arguments(command)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import lru_cache
 from statistics import NormalDist
 
 from fsir.errors import AccountingError
@@ -119,6 +120,12 @@ def mu_of(epsilon: float, delta: float) -> float:
     """
     _require("epsilon", epsilon, 0.0, math.inf)
     _require("delta", delta, 0.0, 1.0)
+    return _mu_of(epsilon, delta)
+
+
+# The same few budgets are asked for again and again.
+@lru_cache(maxsize=1024)
+def _mu_of(epsilon: float, delta: float) -> float:
     return _edge(lambda mu: delta_of(mu, epsilon) <= delta)[0]
 
 
@@ -151,6 +158,11 @@ def epsilon_of(mu: float, delta: float) -> float:
     _require("delta", delta, 0.0, 1.0)
     if mu == math.inf:
         return math.inf
+    return _epsilon_of(mu, delta)
+
+
+@lru_cache(maxsize=1024)
+def _epsilon_of(mu: float, delta: float) -> float:
     if delta_of(mu, 0.0) <= delta:
         return 0.0
     return _edge(lambda epsilon: delta_of(mu, epsilon) > delta)[1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from fsir.errors import TaskError
 from fsir.privacy import accounting
@@ -48,7 +49,7 @@ def draws(cohort: int | None) -> int:
     """How many values the sampler is charged for behind one published number.
 
     Of a sum that two aggregators open, those are the device's own noise and that of the honest one,
-    which is `sqrt(cohort)` times as large (docs/privacy.md, theorem 13).
+    which is `sqrt(cohort)` times as large (docs/privacy.md, theorem 15).
     """
     if cohort is None:
         return 1
@@ -61,6 +62,7 @@ def drawn_values(task: Task) -> int:
     return published_values(task) * draws(cohort)
 
 
+@lru_cache(maxsize=1024)  # most rounds leave the total as it was
 def epsilon_drawn(mu: float, values: int, delta: float) -> float:
     """The epsilon, at `delta`, of releases that cost `mu` and were drawn as so many values."""
     epsilon = 0.0

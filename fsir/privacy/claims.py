@@ -9,7 +9,7 @@ from fsir.privacy import accounting
 from fsir.privacy.budget import drawn_values, epsilon_drawn, published_values, sampling_charge
 from fsir.privacy.noise import FAR_MASS
 from fsir.privacy.plan import final_stage, first_stage
-from fsir.task.task import Task
+from fsir.task.task import SECURE, Task
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,12 @@ _KNOWN = {
         "vgm",
         False,
         "its covariance comes from the private data: a single record can be seen (E3)",
+    ),
+    SECURE: Statement(
+        "gaussian",
+        True,
+        "one joint Gaussian release, of which two aggregators open sums "
+        "(docs/privacy.md, theorems 1 and 13)",
     ),
     "none": Statement("none", False, "no noise at all: the report is the data's own sums"),
 }
@@ -70,7 +76,10 @@ def statement(task: Task) -> Statement:
     >>> fsir.statement(fsir.task_from_table(table)).reason
     "no noise at all: the report is the data's own sums"
     """
-    return _KNOWN.get(task.privacy.mechanism) or _classical(task)
+    mechanism = task.privacy.mechanism
+    if task.secure is not None and mechanism == "gaussian":
+        return _KNOWN[SECURE]
+    return _KNOWN.get(mechanism) or _classical(task)
 
 
 def _classical(task: Task) -> Statement:
@@ -94,11 +103,33 @@ def total_cost(task: Task) -> float:
     return max(costs) if task.asks_for_fresh_records else accounting.compose(*costs)
 
 
+@dataclass(frozen=True)
+class Promise:
+    """What all reports of a task cost towards somebody, at the task's delta."""
+
+    against: str
+    epsilon: float
+
+
+def promises(task: Task) -> tuple[Promise, ...]:
+    """What is promised, by who is hostile; one line where one aggregator sees every report."""
+    epsilon = task.privacy.epsilon
+    if task.secure is None:
+        return (Promise("everybody else", epsilon),)
+    leader = task.secure.leader.name
+    helper = task.secure.helper.name
+    return (
+        Promise(f"everybody else, if one of {leader!r} and {helper!r} is honest", epsilon),
+        Promise(f"{leader!r} and {helper!r} together", epsilon_if_both_collude(task)),
+        Promise("the broker and the network", 0.0),
+    )
+
+
 def epsilon_if_both_collude(task: Task, delta: float | None = None) -> float:
     """What the reports cost towards two aggregators who open them one by one.
 
     At the task's own `delta` unless another is given. Then only the device's own noise is left, a
-    `sqrt(cohort)`-th of all (docs/privacy.md, theorem 13 b). Without a second aggregator the one
+    `sqrt(cohort)`-th of all (docs/privacy.md, theorem 15 b). Without a second aggregator the one
     that there is sees every report, and its epsilon is the task's.
     """
     cohort = 1 if task.secure is None else task.secure.cohort

@@ -6,9 +6,11 @@ import math
 from datetime import UTC, datetime
 
 from fsir.privacy import accounting
-from fsir.privacy.claims import odds_factor, statement, total_cost
+from fsir.privacy.claims import odds_factor, promises, statement, total_cost
 from fsir.privacy.plan import FINAL, Stage, all_stages, minimum_size, report_size
+from fsir.privacy.rounds.words import rounds_in_words, told_by_rounds
 from fsir.task.public_map import Public
+from fsir.task.secure import Secure
 from fsir.task.task import TRIMMED, Task
 
 _TRIMMING = (
@@ -84,11 +86,29 @@ def _leaving(task: Task) -> list[str]:
         "Each is sent once; a retry repeats the same bytes.",
         *([] if task.public is None else _mapping(task, task.public)),
         _when(task),
+        *rounds_in_words(task),
         presence if task.report.presence else "No presence messages.",
         "No record, time stamp or count of refused records is part of a report.",
         *([_counted(task)] if task.report.deadline is not None else []),
         *([_TRIMMING] if task.aggregation == TRIMMED else []),
+        *([] if task.secure is None else _sharing(task.secure)),
     ]
+
+
+def _sharing(secure: Secure) -> list[str]:
+    lines = [
+        f"It goes to {secure.leader.name!r} and {secure.helper.name!r} in two sealed shares, one "
+        "for each, of which one alone says nothing.",
+        f"Together they open sums over at least {secure.cohort} devices, each with noise of both, "
+        "and every report once.",
+    ]
+    if secure.groups > 1:
+        lines.append(
+            f"Devices are in {secure.groups} groups by their names, each opened by itself. "
+            "In every number a third of the\n"
+            "  groups on either side does not count, which bounds what a lying device can do."
+        )
+    return lines
 
 
 def _slices(task: Task) -> str:
@@ -170,16 +190,31 @@ def _protection(task: Task) -> list[str]:
             "Do not take part with data that matter.",
         ]
     empty = " (empty is one of them)" if task.counts_refused else ""
+    seen = "all reports" if task.secure is None else "all that is opened"
     return [
         f"Total {budget} for everything above, per {unit}.",
-        f"Take any two contents of {unit}{empty}. Whoever sees all reports, and knows everything",
+        *([] if task.secure is None else _promised(task)),
+        f"Take any two contents of {unit}{empty}. Whoever sees {seen}, and knows everything",
         f"else, can raise the odds of the true one by a factor of at most "
         f"{_rounded_up(odds_factor(task))} (by the Gaussian numbers as",
         f"they were before rounding, {_rounded_up(_unrounded(task))}), "
         f"except with probability {task.privacy.delta:g}.",
         f"Proven: {known.reason}.",
+        *told_by_rounds(task),
         *_not_protected(task),
         "It does not hide what the device's data are like on the whole, or that it takes part.",
+    ]
+
+
+def _promised(task: Task) -> list[str]:
+    """The three promises of two aggregators, by who is hostile."""
+    honest, both, network = promises(task)
+    return [
+        f"Against {honest.against}: epsilon {honest.epsilon:g}.",
+        f"Against {both.against}: epsilon {_rounded_up(both.epsilon)}, by the noise of this device "
+        "alone.",
+        f"Against {network.against}: epsilon {network.epsilon:g}; they see sealed bytes of a fixed "
+        "length, and that they came.",
     ]
 
 

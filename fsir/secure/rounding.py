@@ -1,7 +1,7 @@
 """How close a sum of two rounded Gaussians is to one Gaussian that is rounded.
 
 What is seen of a device is its own rounded noise plus that of an honest aggregator. Rounding twice
-is not one rounding: docs/privacy.md, lemma 14, bounds the difference.
+is not one rounding: docs/privacy.md, lemma 16, bounds the difference.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The section `[secure]` of a task: two aggregators, of whom one alone learns nothing.
 
 A report goes to both in shares, and only sums over at least `cohort` devices are ever opened
-(docs/privacy.md, theorem 13). The keys stand in the task, so that its digest pins them.
+(docs/privacy.md, theorem 15). The keys stand in the task, so that its digest pins them.
 """
 
 from __future__ import annotations

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import msgpack
@@ -252,13 +253,17 @@ class Task:
 
     def encode(self) -> bytes:
         """Canonical bytes: the same task gives the same bytes everywhere."""
+        return self._encoded
+
+    @cached_property
+    def _encoded(self) -> bytes:
         table = _sorted(self.table())
         if self.version == OLDEST_VERSION:
             del table["version"]
         packed: bytes = msgpack.packb(table)
         return packed
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         """SHA-256 of the canonical bytes: the identity of the task."""
         return hashlib.sha256(self.encode()).digest()

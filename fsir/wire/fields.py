@@ -11,7 +11,7 @@ import numpy as np
 from fsir.arrays import Matrix
 from fsir.errors import MessageError, VersionError, shown
 from fsir.fields import Fields
-from fsir.limits import DEVICE_NAME, INSTANCE_BYTES, MOST_ROUNDS
+from fsir.limits import DEVICE_NAME, INSTANCE_BYTES, MAX_ROUNDS
 from fsir.wire.messages import STAGES, VERSION
 
 Kind = TypeVar("Kind")
@@ -69,7 +69,7 @@ class MessageFields(Fields):
         """The round that the message is about; the first one is not named."""
         if not self.has("round"):
             return 1
-        return self.whole("round", low=2, high=MOST_ROUNDS)
+        return self.whole("round", low=2, high=MAX_ROUNDS)
 
     def raw(self, key: str, low: int, high: int) -> bytes:
         """So many bytes."""

@@ -8,10 +8,13 @@ from fsir.privacy.plan import Stage
 from fsir.wire.codec import pack
 
 _FRAME_BYTES = 100  # names, digest, lengths
+_SHARES_FRAME_BYTES = 260  # the same, the share of the helper, and two seals
 
 
 def report_bytes(stage: Stage) -> int:
-    """About how long a report is: noise takes nearly all of it."""
+    """About how long a report is: noise takes nearly all of it; in shares, exactly as much."""
+    if stage.cohort is not None:  # of 32 bits each, unless there are very many records
+        return 4 * sum(stage.sizes) + _SHARES_FRAME_BYTES
     rng = np.random.default_rng(1)
     blocks = [
         np.rint(rng.normal(0.0, block.sd / block.worth, block.size)).astype(np.int64)

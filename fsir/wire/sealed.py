@@ -10,7 +10,6 @@ import numpy as np
 
 from fsir.arrays import Flags
 from fsir.errors import MessageError
-from fsir.limits import MAX_ROUNDS
 from fsir.wire.codec import Packed
 from fsir.wire.fields import MessageFields, is_shape_and_bytes, read_message
 from fsir.wire.messages import STAGES
@@ -45,7 +44,7 @@ def read_sealed(fields: MessageFields) -> SealedReport:
     device = fields.device()
     n = fields.whole("n", low=1, high=_LARGEST_N)
     stage = fields.as_choice("stage", fields.get("stage"), STAGES)
-    round = fields.whole("round", low=2, high=MAX_ROUNDS) if fields.has("round") else 1
+    round = fields.round()
     if fields.has("votes"):
         return SealedReport(task, device, stage, n, None, _votes(fields), round)
     return SealedReport(task, device, stage, n, _packed(fields), None, round)

@@ -14,7 +14,13 @@ from sim_devices.audit.bounds.search import SEARCH_SAMPLES, search
 from sim_devices.audit.claim import Claim
 from sim_devices.audit.finding import Finding, best
 from sim_devices.audit.mechanisms import PROVEN
+from sim_devices.audit.opened import views
+from sim_devices.audit.opened.shipped import of_opening
 from sim_devices.audit.pairs import PAIRS, AuditError, Pair, Records, pair
+from sim_devices.audit.rounds.agent import by_agent, of_books
+from sim_devices.audit.rounds.mistakes import mistakes
+from sim_devices.audit.rounds.questions import ask, questions
+from sim_devices.audit.rounds.reports import by_other_keys, by_release, of_reports
 from sim_devices.audit.shipped import cases
 from sim_devices.audit.shipped.agent import through_agent
 from sim_devices.audit.shipped.broken import BROKEN
@@ -37,6 +43,8 @@ MUST_FAIL = {
 PAIR_RUNS = 60  # of the agent on each side of a pair: they look at the noise, not at the canary
 CASE_RUNS = 400
 QUICK_RUNS = 100
+ROUND_RUNS = 100
+RESTARTED_RUNS = 40  # agents that are started before each round
 
 
 @dataclass(frozen=True)
@@ -79,24 +87,39 @@ def everything(
         for name in names:
             yield Expected(check(mechanism, pairs[name], epsilon, delta, seed=seed), True)
     yield Expected(searched("vgm", epsilon, delta, size, seed), True)
+    for name in (*views.SHIPPED, *views.MUST_FAIL):
+        yield Expected(views.asked(name, epsilon, delta), name in views.MUST_FAIL)
     yield from shipped(min(runs, CASE_RUNS), seed)
+    yield from rounds(ROUND_RUNS)
     for name in BROKEN:
         yield Expected(broken(name, *LOOSE, runs, seed), True)
 
 
 def quick(seed: int) -> Iterator[Expected]:
-    """The shipped agent on every case, and one without noise to show that it would be found."""
+    """The shipped agent on every case, rounds, and one without noise to show what is found."""
     yield from shipped(QUICK_RUNS, seed)
+    yield from rounds(ROUND_RUNS)
     yield Expected(broken("no-noise", *LOOSE, QUICK_RUNS, seed), True)
 
 
 def shipped(runs: int, seed: int) -> Iterator[Expected]:
-    """The shipped agent on every case, from bytes alone."""
+    """The shipped agent on every case, from bytes alone, and what two aggregators open."""
     rng = np.random.default_rng(seed)
     for case in all_cases():
         yield Expected(of_case(case, runs, rng), False)
     yield Expected(of_hold(runs), False)
+    yield Expected(of_opening(runs, rng), False)
     yield Expected(of_processes(cases.two_stages(one_by_one=False)), False)
+
+
+def rounds(runs: int) -> Iterator[Expected]:
+    """Rounds whose noise hangs together: exact costs, mistakes, and the fit of so many devices."""
+    for question in (*questions(), *mistakes()):
+        yield Expected(ask(question), question.violated)
+    yield Expected(of_reports(by_release, runs, "reports of rounds"), False)
+    yield Expected(of_reports(by_other_keys, runs, "past normals drawn anew"), True)
+    yield Expected(of_reports(by_agent, RESTARTED_RUNS, "agents started anew", rounds=3), False)
+    yield Expected(of_books(), False)
 
 
 def asked(

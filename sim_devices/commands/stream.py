@@ -41,7 +41,7 @@ PAGE = {
     "epilog": _EXAMPLES,
     "formatter_class": argparse.RawDescriptionHelpFormatter,
 }
-_VOLUNTEERS = {"har": "subject-01", "hapt": "user-01"}
+_VOLUNTEER = "subject-01"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -113,7 +113,7 @@ def _source(options: argparse.Namespace) -> Source:
         )
         return Months(plan)
     load = scenarios.har if options.people == "har" else scenarios.hapt
-    volunteer = options.volunteer or _VOLUNTEERS[options.people]
+    volunteer = options.volunteer or _VOLUNTEER
     scenario = load(options.data, False, volunteer, None)
     longest = max(map(len, scenario.population.devices))
     return Endless(scenario, longest, options.seed)

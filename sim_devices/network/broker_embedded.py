@@ -18,6 +18,7 @@ import logging
 import os
 import resource
 import signal
+from collections import deque
 from typing import Any
 
 from amqtt.broker import Broker
@@ -39,6 +40,17 @@ class AcceptEveryone(BaseAuthPlugin):  # type: ignore[misc]
         return True
 
 
+class _Subscriptions(dict[str, list[tuple[Session, int]]]):
+    """By filter; amqtt spells them all out at every subscription, for a log that nobody reads."""
+
+    def __repr__(self) -> str:
+        return f"{len(self)} filters"
+
+
+def _is_pattern(wanted: str) -> bool:
+    return "+" in wanted or "#" in wanted
+
+
 class EmbeddedBroker(Broker):  # type: ignore[misc]
     """amqtt, sending retained and queued messages without waiting,
     and only to those who asked for them."""
@@ -47,6 +59,36 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         super().__init__(config)
         self._subscribing: set[str | None] = set()
         self._newest: dict[str | None, BrokerProtocolHandler] = {}  # by the name of the client
+        self._subscriptions = _Subscriptions()
+        self._patterns: set[str] = set()  # filters with wildcards
+
+    # amqtt compares each message with the filters of all clients, and each filter with all that is
+    # retained: with a thousand devices it does little else. Most filters name one topic.
+
+    async def add_subscription(self, subscription: tuple[str, int], session: Session) -> int:
+        if _is_pattern(subscription[0]):
+            self._patterns.add(subscription[0])
+        return int(await super().add_subscription(subscription, session))
+
+    async def _run_broadcast(self, running_tasks: deque[asyncio.Future[Any]]) -> None:
+        message = await self._broadcast_queue.get()
+        for session, granted in self._readers(message["topic"]):
+            qos = message.get("qos", granted)
+            handler = self._get_handler(session)
+            if session.transitions.state == "connected" and handler is not None:
+                sending = handler.mqtt_publish(message["topic"], message["data"], qos, retain=False)
+                running_tasks.append(asyncio.ensure_future(sending))
+            elif not session.clean_session and qos > 0:
+                await self._retain_broadcast_message(message, qos, session)
+
+    def _readers(self, topic: str) -> list[tuple[Session, int]]:
+        """Who has subscribed to a topic, and at which quality of service."""
+        patterns = [pattern for pattern in self._patterns if self._matches(topic, pattern)]
+        return [
+            reader
+            for wanted in (topic, *patterns)
+            for reader in self._subscriptions.get(wanted, [])
+        ]
 
     # amqtt forgets the subscriptions of a client whose name comes a second time, and leaves it
     # connected: it would wait for ever. It is hung up on, now or as soon as it has been greeted.
@@ -115,11 +157,14 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         if session.client_id not in self._subscribing:
             return
         wanted, granted = subscription
-        for topic, retained in self._retained_messages.items():
-            if self._matches(topic, wanted):
-                self._send(
-                    session, topic, retained.data, min(granted, retained.qos or 0), retain=True
-                )
+        for topic in self._retained(wanted):
+            retained = self._retained_messages[topic]
+            self._send(session, topic, retained.data, min(granted, retained.qos or 0), retain=True)
+
+    def _retained(self, wanted: str) -> list[str]:
+        if not _is_pattern(wanted):
+            return [wanted] if wanted in self._retained_messages else []
+        return [topic for topic in self._retained_messages if self._matches(topic, wanted)]
 
     async def _publish_session_retained_messages(self, session: Session) -> None:
         # Messages queued for an absent client are new to it, but amqtt flags them as retained,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from edge_agent.agent import Agent, Phase
@@ -67,6 +68,15 @@ class VirtualDevice:
         self._connection.step(now)
         self._due = self._connection.next_due(now)
 
+    def next_due(self, now: float) -> float:
+        """When it has something to do, if nothing arrives meanwhile."""
+        if self._learns or self._inbox or self._connection.wants_write():
+            return now
+        times = [self._connection.next_due(now), self._ask_at if self._asks else math.inf]
+        if (due := self.agent.next_due(now)) is not None and self._connection.up:
+            times.append(due)
+        return min(times)
+
     def step(self, now: float) -> None:
         """Do a little of everything."""
         lost = self._connection.fileno() is None
@@ -96,16 +106,24 @@ class VirtualDevice:
 
     def _ask_again(self, now: float) -> None:
         """A task or an active set that does not come may have been lost on the way."""
-        if not self._connection.up or self.agent.phase not in (Phase.WAITING, Phase.SCREENED):
+        if not self._asks:
             self._ask_at = now + PATIENCE_SECONDS
         elif now >= self._ask_at:
             self._ask_at = now + PATIENCE_SECONDS
             self._connection.subscribe(self._topics)
 
+    @property
+    def _asks(self) -> bool:
+        return self._connection.up and self.agent.phase in (Phase.WAITING, Phase.SCREENED)
+
+    @property
+    def _learns(self) -> bool:
+        return self.agent.wants_records and self.agent.position.ordinal + 1 < self.records
+
     def _learn(self, now: float) -> None:
-        start = self.agent.position.ordinal + 1
-        if not self.agent.wants_records or start >= self.records:
+        if not self._learns:
             return
+        start = self.agent.position.ordinal + 1
         marks = [mark for mark in (self.cut_at, self.crash_at) if mark is not None and start < mark]
         stop = min(start + RECORDS_AT_ONCE, self.records, *marks)
         stop = start + self.agent.learn_many(self._stream.X[start:stop], self._stream.y[start:stop])

@@ -18,6 +18,7 @@ import tomli_w
 from edge_agent.agent import Agent, Phase
 from edge_agent.consent.policy import Policy
 from edge_agent.state.state import State
+from fsir.limits import MAX_ROUNDS
 from fsir.net.broker import Broker
 from fsir.privacy.noise import SeededNoise
 from fsir.task.public_map import as_text
@@ -32,7 +33,7 @@ from sim_devices.network.observer import FederationError, Observer
 
 # A simulated device agrees to whatever its user asked for on the command line, and has no owner who
 # would look at a report that it holds; a real one has its owner's policy.
-WILLING = Policy(epsilon=1e6, unproven=MECHANISMS, largest_clip=1e9, hold=False)
+WILLING = Policy(epsilon=1e6, unproven=MECHANISMS, largest_clip=1e9, hold=False, rounds=MAX_ROUNDS)
 PATIENCE_SECONDS = 300.0
 _LAST_LINES = 8  # of the aggregator's log, shown if it goes wrong
 
@@ -67,10 +68,9 @@ def federate(
     start = time.monotonic()
     with LocalBroker() as server, tempfile.TemporaryDirectory(prefix="fsir-sim-") as directory:
         url = server.start(broker)
-        # Every new subspace goes to every device, and here all of them share one processor.
-        debounce = max(0.5, len(population.devices) / 100)
-        with _aggregator(task, url, Path(directory), debounce) as daemon:
-            fleet = _fleet(population, task, url, seed, faults or Faults())
+        fleet = _fleet(population, task, url, seed, faults or Faults())
+        options = _options(len(fleet.devices), server.kind)
+        with _aggregator(task, url, Path(directory), options) as daemon:
             subspace = _run(fleet, Observer(url, task, fleet), daemon, progress, patience)
             seconds = time.monotonic() - start
             return _outcome(fleet, task, subspace, seconds, server.kind)
@@ -97,6 +97,14 @@ def _agent_maker(stream: DeviceStream, name: str, seed: int) -> Callable[[], Age
     return lambda: Agent(state, name, WILLING, noise=noise, simulated=True)
 
 
+def _options(devices: int, broker: str) -> list[str]:
+    # Every new subspace goes to every device, and here all of them share one processor: until all
+    # have come there are few.
+    options = ["--expect", str(devices), "--debounce", str(max(0.5, devices / 100))]
+    # The embedded broker knows nothing newer, and takes two seconds to say so.
+    return [*options, "--mqtt", "3.1.1"] if broker == "embedded" else options
+
+
 @dataclass(frozen=True)
 class _Daemon:
     """The aggregator in a process of its own."""
@@ -116,13 +124,13 @@ class _Daemon:
 
 
 @contextmanager
-def _aggregator(task: Task, url: str, directory: Path, debounce: float) -> Iterator[_Daemon]:
+def _aggregator(task: Task, url: str, directory: Path, options: list[str]) -> Iterator[_Daemon]:
     """The daemon as users run it."""
     task_file = directory / "task.toml"
     task_file.write_text(tomli_w.dumps(as_text(task.table())), encoding="utf-8")
     command = [sys.executable, "-m", "aggregator", "serve", "--task", str(task_file)]
     command += ["--broker", url, "--store", f"sqlite:{directory / 'store.db'}"]
-    command += ["--debounce", str(debounce)]
+    command += options
     path = directory / "aggregator.log"
     with path.open("wb") as log:
         process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)

@@ -47,7 +47,7 @@ class Observer:
     def finished(self) -> bool:
         """Whether every device has its answer, and the subspace counts all that were accepted."""
         self._read()
-        if not all(device.done for device in self._fleet.devices):
+        if self._fleet.done < len(self._fleet.devices):
             return False
         accepted = sum(device.agent.phase == Phase.SERVING for device in self._fleet.devices)
         if accepted == 0 or self.counted >= accepted:

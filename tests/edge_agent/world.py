@@ -95,7 +95,8 @@ def receipt(
     verdicts = {}
     for message in sent:
         report = decode(message.payload, Report)
-        verdicts[report.stage] = Verdict(messages.report_id(message.payload), status, reason)
+        which = messages.report_id(message.payload)
+        verdicts[report.stage] = Verdict(which, status, reason, report.round)
     return topic(task.name, "receipt", DEVICE), encode(Receipt(task.digest, DEVICE, verdicts))
 
 

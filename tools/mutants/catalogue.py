@@ -14,10 +14,19 @@ RELEASE = "fsir/privacy/release.py"
 QUANTISER = "fsir/privacy/quantiser.py"
 EXACT_MAP = "fsir/task/exact_map.py"
 SCALES = "fsir/privacy/scales.py"
+PLAN = "fsir/privacy/plan.py"
+CORRELATED = "fsir/privacy/rounds/correlated.py"
+FACTORISATION = "fsir/privacy/rounds/factorisation.py"
 MOMENTS = "fsir/privacy/moments.py"
 KEPT = "edge_agent/learning/kept.py"
 REPORT = "edge_agent/learning/report.py"
+PARTICIPATION = "edge_agent/learning/part/participation.py"
 STATE = "edge_agent/state/reports.py"
+BUDGET = "fsir/privacy/budget.py"
+PLAN = "fsir/privacy/plan.py"
+OPENING = "fsir/secure/opening.py"
+SHARES = "fsir/secure/shares.py"
+SEALING = "fsir/secure/sealing.py"
 THRESHOLD = "edge_agent/watch/threshold.py"
 
 
@@ -71,6 +80,7 @@ _CCMD = '__import__("fsir.estimate.votes", fromlist=["votes"]).ccmd_votes'
 _BOOKED = 'self._db.insert("ledger", vars(row))'
 _JUDGED = 'self._db.insert("ledger", entry)'
 _SETTLED = '        statement = "UPDATE ledger SET verdict'
+_ROUNDS_OF = "Factorisation(_inverse(_root(workload(memory, rounds))))"
 
 _REUSED = 'return vars(self).setdefault("pool", os.urandom(2**20))[:count]'
 _REUSED_BY_STAGES = """\
@@ -110,6 +120,11 @@ _LATE = """\
         for row in vars(self).pop("late", []):
             self._db.insert("ledger", row)
 """
+
+_DRAWN = "noise.perturb(np.zeros(block.size), block.added / block.unit, block.step)"
+_DRAWN_ONCE = (
+    "np.full(block.size, noise.perturb(np.zeros(1), block.added / block.unit, block.step)[0])"
+)
 
 MUTANTS = (
     _mutant("noise deleted", (NOISE, _SCALED, "0.0 * z")),
@@ -224,6 +239,55 @@ MUTANTS = (
             "self.norm = task.clip.norm / stage.grid",
         ),
     ),
+    _mutant("rounds: norm forgotten", (PLAN, ".times(factorisation.norm)", ".times(1.0)")),
+    _mutant(
+        "rounds: norm of half of them",
+        (
+            FACTORISATION,
+            "for c in self.inverse))",
+            "for c in self.inverse[: len(self.inverse) // 2]))",
+        ),
+    ),
+    _mutant(
+        "rounds: coefficients without their sign",
+        (FACTORISATION, _ROUNDS_OF, f"Factorisation(tuple(map(abs, {_ROUNDS_OF[14:-1]})))"),
+    ),
+    _mutant(
+        "rounds: coefficients from the wrong end",
+        (CORRELATED, "reversed(coefficients), strict", "coefficients, strict"),
+    ),
+    _mutant("rounds: lost parts of a sum dropped", (CORRELATED, "total + lost", "total")),
+    _mutant(
+        "rounds: values weigh like those of a report",
+        (FACTORISATION, "math.ceil(max(relative, _VARIATION * kappa))", "1"),
+    ),
+    _mutant(
+        "rounds: values of one round counted",
+        (PLAN, "sum(self.sizes) * rounds * self", "sum(self.sizes) * self"),
+    ),
+    _mutant(
+        "rounds: one label for all",
+        (CORRELATED, 'stage.name if round == 1 else f"{stage.name} {round}"', "stage.name"),
+    ),
+    _mutant("rounds: one draw for all blocks", (CORRELATED, "self._draws += 1", "pass")),
+    _mutant("rounds: a key that is not secret", (CORRELATED, "self._key = key +", "self._key =")),
+    _mutant(
+        "rounds: past normals drawn anew",
+        (CORRELATED, "[KeyedNoise(key, _label(stage, t)) for t in rounds]", "[noise] * round"),
+    ),
+    _mutant(
+        "rounds: beyond the horizon",
+        (CORRELATED, "1 <= round <= len(coefficients)", "round >= 1"),
+        (CORRELATED, "coefficients[:round])", "(coefficients + (0.0,) * round)[:round])"),
+    ),
+    _mutant(
+        "rounds: another key before each",
+        (
+            PARTICIPATION,
+            "return self._state.keys.of(self.task.digest)",
+            "return secrets.token_bytes(KEY_BYTES)",
+        ),
+    ),
     _mutant("ledger row not written", (STATE, _BOOKED, "pass")),
     _mutant(
         "ledger row written after the send",
@@ -232,4 +296,30 @@ MUTANTS = (
     ),
     _mutant("report held without noise", (THRESHOLD, "self.sd, step)[0]", "0.0, step)[0]")),
     _mutant("decision to hold not booked", (STATE, _JUDGED, "pass")),
+    _mutant(
+        "noise of an aggregator deleted",
+        (OPENING, "block.added / block.unit, block.step", "0.0, block.step"),
+    ),
+    _mutant(
+        "noise of an aggregator shared like that of devices",
+        (OPENING, "block.added / block.unit", "block.sd / block.unit"),
+    ),
+    _mutant("one noise for all blocks of an aggregator", (OPENING, _DRAWN, _DRAWN_ONCE)),
+    _mutant(
+        "a device's noise for a cohort of its own square",
+        (PLAN, "sd = block.sd / math.sqrt(cohort)", "sd = block.sd / cohort"),
+    ),
+    _mutant(
+        "steps of a shared report as large as its noise",
+        (PLAN, "_step(sd / RESOLUTION_OF_SHARED / block.unit)", "_step(4.0 * sd / block.unit)"),
+    ),
+    _mutant(
+        "draws of an honest aggregator not charged",
+        (BUDGET, "return 1 + values_charged(", "return 1 + 0 * values_charged("),
+    ),
+    _mutant("shares of a known seed", (SHARES, "os.urandom(SEED_BYTES)", "bytes(SEED_BYTES)")),
+    _mutant(
+        "shares that open in any place",
+        (SEALING, "[_LABEL, VERSION, role, *places]", "[_LABEL, VERSION, role]"),
+    ),
 )

@@ -16,7 +16,8 @@ from edge_agent.learning.looks import suspicions
 from edge_agent.learning.part.standing import Standing
 from edge_agent.learning.stages import restored_draft
 from edge_agent.records import Position, Record
-from edge_agent.state.rows import Progress
+from edge_agent.state.made import last_reports
+from edge_agent.state.rows import LedgerRow, Progress
 from edge_agent.watch.refusals import NO_LABEL_YET, Refusal, refusal
 from fsir.arrays import Matrix
 
@@ -120,10 +121,12 @@ class Offering(Standing):
             )
 
     # A disk may deny a commit that has happened. So before anything is written, look at what is
-    # there: rows that were stored must not be stored again, and an active set that was pinned is
-    # the one.
+    # there: rows that were stored must not be stored again, an active set that was pinned is the
+    # one, and so is a report that was made: what it is about must not be learned for the next one.
 
     def _follow_disk(self) -> None:
+        if self._in_doubt:
+            self._adopt()
         if self.task.screening is None or self.active is not None:
             return
         pin = self._state.pinned(self.task.name)
@@ -131,6 +134,27 @@ class Offering(Standing):
             progress = self._state.progress(self.task.name)
             self.active = pin.active
             self.draft = restored_draft(self._state, self.task, self._stage(), progress)
+
+    def _adopt(self) -> None:
+        made = last_reports(self._state.ledger(self.task.digest), self.task.digest)
+        progress = self._state.progress(self.task.name)
+        waiting = self._state.outbox(self.task.name)
+        self._in_doubt = False
+        for row in made.values():
+            if row.stage in self.made and self.made[row.stage].round == row.round:
+                continue
+            self._go_on_after(row, progress)
+            self.adopted = [out for out in waiting if out.report == row.report]
+            if not self.adopted and row.verdict == "refused":
+                self.stop(row.reason)
+
+    def _go_on_after(self, row: LedgerRow, progress: Progress) -> None:
+        """A report is made: its records are no longer what the next one is about."""
+        self.made[row.stage] = row
+        self._dirty = False
+        self._suspected = False
+        self.holding.settled()
+        self.draft = restored_draft(self._state, self.task, self._stage(), progress)
 
     def _count_stored(self) -> None:
         if self.draft.learner is not None:

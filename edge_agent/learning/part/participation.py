@@ -1,16 +1,19 @@
-"""A device's part in one task: what it learns, and the one report per stage that it makes."""
+"""A device's part in one task: what it learns, and the reports that it makes of it."""
 
 from __future__ import annotations
 
 import logging
+import secrets
 from dataclasses import replace
 
 from edge_agent.learning.draft import Draft
 from edge_agent.learning.part.offering import Offering
+from edge_agent.learning.part.standing import NO_KEY
 from edge_agent.learning.spending import NoReportError
 from edge_agent.learning.stages import second_draft
 from edge_agent.state.rows import LedgerRow, OutboxRow
-from fsir.privacy.plan import SCREENING, Stage
+from fsir.privacy.plan import FINAL, SCREENING, Stage
+from fsir.privacy.rounds.correlated import KEY_BYTES
 
 log = logging.getLogger("fsir.agent")
 
@@ -50,11 +53,15 @@ class Participation(Offering):
 
         None if the cap forbids it, or if it is held.
         """
+        self._in_doubt = True  # there is no second report of a round, whoever has made the first
         self._follow_disk()
         learner = self.draft.learner
         if learner is None or not self.ready:
             return None
         now = self._clock()
+        turn = self._turn()
+        if turn is None:
+            return None
         if learner.keeps_rows:
             self.checkpoint()
         moments = learner.moments(self._state.kept(self.task.name, self.task.p))
@@ -66,46 +73,61 @@ class Participation(Offering):
             return None
         stage = moments.stage
         ledger = self._state.ledger()
-        if any(row.digest == self.task.digest and row.stage == stage.name for row in ledger):
-            return self._adopt(stage)
         judged = None
-        if not (self._same and SCREENING in self.made):  # whose records have been judged
+        # Those of a second report about the same records have been judged.
+        if not (self._same and set(self.made) == {SCREENING}):
             judged = self.holding.judge(self.draft, self.position, ledger, now)
         if self.holding.why:
             return None
+        key = self._key(stage)
+        if key is None:
+            self.stop(NO_KEY)
+            return None
         try:
-            row, out = self._spender.spend(moments, self.draft.interval(), ledger, now)
+            row, out = self._spender.spend(
+                moments,
+                self.draft.interval(),
+                ledger,
+                now,
+                round=1 if stage.name == SCREENING else turn.round,
+                key=key,
+            )
         except NoReportError as error:
             self.stop(str(error))
             return None
-        self._record(row, out, judged)
+        self._record(row, out, judged, key)
         if out is None:
             self.stop(row.reason)
         return out
 
-    def _record(self, row: LedgerRow, out: OutboxRow | None, judged: LedgerRow | None) -> None:
+    def _key(self, stage: Stage) -> bytes | None:
+        """The key of the noise of this task's rounds: a new one for the first, None if it is lost.
+
+        Empty where it is not needed.
+        """
+        if len(stage.factorisation.coefficients) == 1:
+            return b""
+        if FINAL not in self.made:
+            return secrets.token_bytes(KEY_BYTES)
+        return self._state.keys.of(self.task.digest) or None
+
+    def _record(
+        self, row: LedgerRow, out: OutboxRow | None, judged: LedgerRow | None, key: bytes
+    ) -> None:
         # The second report about the same records needs them, and their interval.
         keep = self._same and row.stage == SCREENING
         draft = replace(self.draft, learner=None) if keep else Draft()
+        progress = draft.progress(self.position)
+        self._in_doubt = True
         self._state.record_report(
             row,
             out,
-            draft.progress(self.position),
+            progress,
             drop_kept=not keep,
             judged=judged,
             refused=self.draft.refused,
+            key=key if row.round < self.task.rounds else b"",
         )
-        self._dirty = False
-        self.holding.settled()
-        self.made.add(row.stage)
-        self.draft = draft
-        log.info(
-            "%s: %s report made from %d records, mu = %.4g", row.task, row.stage, row.n, row.mu
-        )
-
-    def _adopt(self, stage: Stage) -> OutboxRow | None:
-        """The disk has a report whose commit it denied: it is the one and only."""
-        self.made.add(stage.name)
-        self.draft = replace(self.draft, learner=None)
-        rows = self._state.outbox(self.task.name)
-        return next((row for row in rows if row.stage == stage.name), None)
+        self._in_doubt = False
+        self._go_on_after(row, progress)
+        log.info("%s: %s made from %d records, mu = %.4g", row.task, row.title, row.n, row.mu)

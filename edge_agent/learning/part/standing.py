@@ -3,22 +3,31 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import replace
 
 from edge_agent.consent.admission import check_source, follow_stream
 from edge_agent.learning.holding import Holding
+from edge_agent.learning.rounds import Turn, ended, next_turn
 from edge_agent.learning.rule import ReportRule
 from edge_agent.learning.spending import Spender
 from edge_agent.learning.stages import next_stage, restored_draft, same_records
 from edge_agent.records import Record
-from edge_agent.state.rows import Pin
+from edge_agent.state.made import last_reports
+from edge_agent.state.rows import OutboxRow, Pin, Progress
 from edge_agent.state.state import State
 from edge_agent.watch.unknown import UnknownLabels
-from fsir.privacy.plan import SCREENING, Stage
+from fsir.privacy.plan import FINAL, SCREENING, Stage
 from fsir.task.task import Task
 
 log = logging.getLogger("fsir.agent")
+NO_KEY = (
+    "the key that the noise of its rounds is made from is not in this state directory: a next "
+    "round would need the noise of those before, and new noise over them would tell more than the "
+    "task has promised. If the directory was restored, bring the original back; what was reported "
+    "stays in the federation"
+)
 
 
 class Standing:
@@ -36,7 +45,7 @@ class Standing:
         self.task = task
         self.active = pin.active
         self.stopped = pin.stopped
-        self.made = {row.stage for row in state.ledger(task.digest) if row.is_report}
+        self.made = last_reports(state.ledger(task.digest), task.digest)
         self.holding = holding
         self._state = state
         self._clock = clock
@@ -44,20 +53,31 @@ class Standing:
         self._spender = spender
         self._same = same_records(task)
         self._complaints = UnknownLabels(task)
-        check_source(state, pin, self.made, spender.feed)
+        check_source(state, pin, task, self.made, spender.feed)
         follow_stream(state, task, self.made, spender.feed)
         progress = state.progress(task.name)
         self.position = progress.position
         self._dirty = False
+        self._in_doubt = False  # whether the disk may have a report although it said no
+        self.adopted: list[OutboxRow] = []  # such reports, until somebody sends them
         self._suspected = False
         self._told_late = False
         self.last_refused: Record | None = None
         self.draft = restored_draft(state, task, self._stage(), progress)
-        waits = self._same and self.made == {SCREENING} and not self.stopped
-        if waits and progress.learned is None and not state.kept_count(task.name):
-            self.stop(
+        if not self.stopped and (lost := self._lost(progress)):
+            self.stop(lost)
+
+    def _lost(self, progress: Progress) -> str:
+        """Why there can be no next report, for want of what the ones before have left here."""
+        waits = self._same and set(self.made) == {SCREENING}
+        if waits and progress.learned is None and not self._state.kept_count(self.task.name):
+            return (
                 "the records of the first report were forgotten, so that there can be no second one"
             )
+        going_on = FINAL in self.made and not self.done and self.task.correlates_noise
+        if going_on and not self._state.keys.of(self.task.digest):
+            return NO_KEY
+        return ""
 
     # --- the report that comes next ---------------------------------------------------------------
 
@@ -65,24 +85,52 @@ class Standing:
         return None if self.stopped else next_stage(self.task, self.made, self.active)
 
     @property
+    def done(self) -> bool:
+        """Whether all reports are made, or the time of those that are missing has passed."""
+        return FINAL in self.made and self._turn() is None
+
+    @property
     def wants_records(self) -> bool:
         """Whether the next record would be learned."""
-        return self.draft.learner is not None and self._rule.wants(
-            self.draft.n, self.active is not None
-        )
+        if self.draft.learner is None or self._turn() is None:
+            return False
+        return self._rule.wants(self.draft.n, self.active is not None)
+
+    @property
+    def full(self) -> bool:
+        """Whether all records of the next report are there."""
+        if self.draft.learner is None:
+            return False
+        return self._rule.is_due(self.draft.n, self.active is not None)
+
+    @property
+    def opens(self) -> float | None:
+        """The time of day from which on the next report may be made, if its records are there.
+
+        None if there is nothing that could be made.
+        """
+        turn = self._turn()
+        learner = self.draft.learner
+        if turn is None or learner is None or self.holding.why or not self.full:
+            return None
+        return -math.inf if learner.stage.name == SCREENING else turn.opens
+
+    def _turn(self) -> Turn | None:
+        return next_turn(self.task, self.made, self._clock())
 
     @property
     def ready(self) -> bool:
         """Whether the next report is due, and may be made."""
-        if self.draft.learner is None or self.holding.why:
-            return False
-        return self._rule.is_due(self.draft.n, self.active is not None)
+        opens = self.opens
+        return opens is not None and self._clock() >= opens
 
     @property
     def late(self) -> str:
         """Why there can be no report any more; empty if there can."""
         if self.draft.learner is None:
             return ""
+        if self._turn() is None:
+            return "" if self.done else ended(self.task)
         too_late = self._rule.is_too_late(self.draft.n, self.active is not None)
         return self._rule.too_late(self.draft.n) if too_late else ""
 

@@ -42,7 +42,7 @@ class Told:
         self._labels = Tail(directory)
         self._served: dict[str, dict[str, Any]] = {}  # the latest of each task
         self._drifted: dict[str, int | None] = {}  # the version that no longer fits
-        self._stand: list[tuple[Phase, str]] = []
+        self._stand: list[tuple[Phase, str, int]] = []
         self._epsilon: float | None = None
 
     def serve(self, served: dict[str, Any]) -> None:
@@ -72,7 +72,7 @@ class Told:
 
     def _spent(self) -> float | None:
         """The total, which changes with a report only."""
-        stand = [(agent.phase, agent.reason) for agent in self._agents]
+        stand = [(agent.phase, agent.reason, agent.round) for agent in self._agents]
         if stand != self._stand:
             self._stand = stand
             self._epsilon = json_number(spent(self._state.ledger(), self._policy.delta))

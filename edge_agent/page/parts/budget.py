@@ -9,6 +9,7 @@ from edge_agent.account.words import cap_of
 from edge_agent.consent.policy import Policy
 from edge_agent.page.look import Look, Release
 from edge_agent.page.parts.common import clock, colour, number
+from edge_agent.state.rows import LedgerRow
 from fsir.net.web.markup import Markup, joined, tag
 
 _LENGTH = 1000.0  # of the bar, which is stretched to the width of the page
@@ -50,11 +51,17 @@ def _release(k: int, release: Release) -> Markup:
         "li",
         tag("i", class_=colour(k) if proven else _UNPROVEN),
         tag("b", row.task),
-        f", {row.stage} report of " if row.is_report else ", a look before the report, ",
+        _title(row),
         clock(row.made),
         f": {row.n} records, {cost}; {row.verdict or 'sent, no receipt yet'}",
         f" ({row.reason})" if row.reason else None,
     )
+
+
+def _title(row: LedgerRow) -> str:
+    if not row.is_report:
+        return ", a look before the report, "
+    return f", {row.title} of " if row.round == 1 else f", {row.title}, "
 
 
 def _picture(look: Look, cap: float) -> Markup:

@@ -10,6 +10,7 @@ from edge_agent.learning.phase import Phase
 from edge_agent.page.look import Look
 from edge_agent.page.pace import Pace, duration
 from edge_agent.page.parts.common import clock, form
+from edge_agent.state.made import last_reports
 from fsir.net.web.markup import Markup, joined, tag
 
 _PHASES = {
@@ -18,6 +19,7 @@ _PHASES = {
     Phase.HELD: "holds its report back until you have looked",
     Phase.SCREENED: "has given its first report, and waits to hear which features are needed",
     Phase.REPORTED: "has made its report, which waits to be counted",
+    Phase.RESTING: "has the records of its next report, and waits until that may be made",
     Phase.SERVING: "is done: its report is counted, and no other leaves for it",
     Phase.STOPPED: "goes on without this device",
 }
@@ -74,9 +76,9 @@ def _facts(look: Look, entry: Entry, pace: Pace, now: float) -> Markup:
 def _when(look: Look, entry: Entry, pace: Pace, now: float) -> Markup:
     name = entry["task"]
     told: list[object] = []
-    for release in look.releases:
-        if release.row.is_report and release.row.digest == look.tasks[name].digest:
-            told += [f"The {release.row.stage} report was made ", clock(release.row.made), ". "]
+    rows = [release.row for release in look.releases]
+    for row in last_reports(rows, look.tasks[name].digest).values():
+        told += [f"The {row.title} was made ", clock(row.made), ". "]
     leaves = look.leaves.get(name)
     if leaves is not None and leaves > now:
         told += ["It leaves at the earliest ", clock(leaves), ". "]

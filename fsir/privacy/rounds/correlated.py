@@ -67,6 +67,8 @@ def round_noise(noise: Noise, stage: Stage, round: int, key: bytes = b"") -> Noi
     coefficients = stage.factorisation.coefficients
     if len(coefficients) == 1:
         return noise.for_stage(_label(stage, round))
+    if not 1 <= round <= len(coefficients):
+        raise ValueError(f"round {round}: the noise is that of rounds 1 to {len(coefficients)}")
     rounds = range(1, round + 1)
     if isinstance(noise, SeededNoise):  # a simulation draws the same again without a key
         sources: list[Noise] = [noise.for_stage(_label(stage, t)) for t in rounds]

@@ -28,9 +28,12 @@ _MARGIN = 1.0 + 1e-9  # more than what rounding can take away from a norm
 _FAR_SIGMAS = 10.0
 _WIDEST_RATIO = 16.0  # of a standard deviation to the step of published values
 # Of lemma 14, in units of 2^-53: how far arithmetic moves a value whose normals lie within
-# _FAR_SIGMAS, per unit of kappa; and the relative error of a value of a single report (lemma 3).
-_REACH = 120.0
+# _FAR_SIGMAS, per unit of kappa and in standard deviations; and the relative error that lemma 3
+# has for a value of a single report. Its total variation is at most _VARIATION kappa times that
+# of lemma 3.
+_REACH = 138.0
 _SINGLE = 2.0**13
+_VARIATION = 1.2
 
 
 @dataclass(frozen=True)
@@ -66,8 +69,8 @@ class Factorisation:
             return 1
         kappa = math.fsum(map(abs, self.coefficients))
         steepness = _FAR_SIGMAS * math.fsum(map(abs, self.inverse))
-        reach = _REACH * kappa
-        return math.ceil(max(2.0 * reach * (_WIDEST_RATIO + steepness) / _SINGLE, kappa))
+        relative = _REACH * kappa * (2.0 * _WIDEST_RATIO + steepness) / _SINGLE
+        return math.ceil(max(relative, _VARIATION * kappa))
 
     def variance(self, weights: Sequence[float]) -> float:
         """Of a device's rounds added up with these weights, in units of its first round.

@@ -27,7 +27,7 @@ def bound(first: Law, second: Law, epsilon: float, delta: float) -> Bound:
     if isinstance(first, Certain) or isinstance(second, Certain):
         return _of_certain(first, second)
     if same_noise(first, second):
-        return _of_shift(distance(first, second), epsilon, delta)
+        return of_shift(distance(first, second), epsilon, delta)
     both = ((first, second), (second, first))
     return best(NOTHING, *(_of_events(one, other, epsilon, delta) for one, other in both))
 
@@ -49,7 +49,8 @@ def _of_certain(first: Law, second: Law) -> Bound:
     return Bound(math.inf, 1.0, 1.0, method)
 
 
-def _of_shift(mu: float, epsilon: float, delta: float) -> Bound:
+def of_shift(mu: float, epsilon: float, delta: float) -> Bound:
+    """The curve of a Gaussian whose mean has moved by `mu` standard deviations."""
     if math.isinf(mu):
         return Bound(math.inf, 1.0, 1.0, "exact: the data sets differ where there is no noise")
     method = f"exact curve of a Gaussian shifted by {mu:.6g} sd"

@@ -58,6 +58,7 @@ def started(
         unproven=(task.privacy.mechanism,),
         version_1=not task.counts_refused,
         hold=hold,
+        rounds=task.rounds,
     )
     simulated = noise is not None and not noise.cryptographic
     state = State(directory, DEVICE, simulated=simulated)

@@ -40,6 +40,16 @@ def test_the_subspace_follows_the_reports_with_a_pause(tmp_path: Path) -> None:
     assert made.estimate(30.0) == []  # nothing new
 
 
+def test_nobody_waits_for_more_than_are_expected(tmp_path: Path) -> None:
+    made = started(tmp_path / "s.db", TASK, debounce=10.0, expected=4)
+    assert made.estimate(0.0) == []
+    deliver(made, TASK, range(3), 1.0)
+    assert made.estimate(2.0) == []  # one is missing
+    deliver(made, TASK, range(3, 4), 3.0)
+    assert subspace_of(made.estimate(4.0)).devices == 4
+    assert made.estimate(5.0) == []  # nothing new
+
+
 def test_only_one_of_two_workers_publishes_a_version(tmp_path: Path) -> None:
     first = started(tmp_path / "s.db", TASK, debounce=0.0)
     second = started(tmp_path / "s.db", TASK, debounce=0.0)

@@ -12,8 +12,16 @@ from edge_agent.consent.budget import Cost, load, total_epsilon
 from fsir.privacy import accounting
 
 
-def cost(mu, source, first, last, numbers=0, unit=1):
-    return Cost(mu=mu, numbers=numbers, source=source, first=first, last=last, unit_records=unit)
+def cost(mu, source, first, last, numbers=0, unit=1, chain=b""):
+    return Cost(
+        mu=mu,
+        numbers=numbers,
+        source=source,
+        first=first,
+        last=last,
+        unit_records=unit,
+        chain=chain,
+    )
 
 
 def total_mu(costs):
@@ -81,3 +89,35 @@ def test_a_unit_bears_no_more_than_is_booked_wherever_it_lies(costs, unit, start
     squared, numbers = load(costs)
     assert sum((part * c.mu) ** 2 for part, c in zip(parts, costs, strict=True)) <= squared + 1e-12
     assert sum(c.numbers for part, c in zip(parts, costs, strict=True) if part) <= numbers
+
+
+# --- rounds whose noise is correlated -------------------------------------------------------------
+
+
+def rounds(count, source="a", mu=0.5, unit=1, shift=0):
+    """Rounds of one task about ten records each."""
+    return [
+        cost(mu, source, 10 * k + shift, 10 * k + shift + 9, numbers=7, unit=unit, chain=b"task")
+        for k in range(count)
+    ]
+
+
+@pytest.mark.parametrize("unit", [1, 4])
+def test_rounds_about_other_records_cost_no_more_than_one(unit):
+    assert load(rounds(50, unit=unit)) == load(rounds(1, unit=unit)) == (0.25, 7)
+
+
+def test_the_numbers_of_independent_rounds_add_up_where_a_unit_straddles():
+    alone = [cost(0.5, "a", 10 * k, 10 * k + 9, numbers=7, unit=2) for k in range(50)]
+    assert load(alone) == (0.25, 14)
+
+
+@given(st.lists(st.floats(0.0, 2.0), min_size=1, max_size=4), st.floats(0.0, 1.0))
+def test_a_record_that_several_sources_deliver_moves_a_chain_by_the_sum(costs, other):
+    """As the triangle inequality has it: docs/privacy.md, theorem 13."""
+    chained = [
+        cost(mu, source, 0, 9, chain=b"task") for mu, source in zip(costs, "abcd", strict=False)
+    ]
+    together = load([*chained, cost(other, "a", 0, 9)])[0]
+    assert together >= (sum(costs) ** 2 + other**2) * (1 - 1e-12)
+    assert together == pytest.approx(len(costs) * sum(mu**2 for mu in costs) + other**2)

@@ -9,7 +9,7 @@ import pytest
 from edge_agent.agent import Phase
 from edge_agent.consent.policy import Policy, PolicyError
 from tests.edge_agent.world import active, data, reports, simulated
-from tests.fsir.tasks import screened, task
+from tests.fsir.tasks import screened, shared, task
 
 
 def test_the_default_is_cautious():
@@ -91,3 +91,50 @@ def test_an_unproven_mechanism_only_by_name_and_entered_as_infinite():
 def test_even_by_name_it_may_not_claim_more_than_the_cap():
     leaky = task(privacy={"mechanism": "vgm", "epsilon": 3.0})
     assert "claims epsilon 3" in Policy(unproven=("vgm",)).refusals(leaky)[0]
+
+
+def test_an_owner_may_ask_for_two_aggregators_or_for_none():
+    local = task()
+    secured = shared()
+    assert Policy().refusals(local) == Policy().refusals(secured) == []
+    assert Policy(aggregation="local").refusals(local) == []
+    assert Policy(aggregation="secure").refusals(secured) == []
+    (reason,) = Policy(aggregation="secure").refusals(local)
+    assert 'aggregation = "secure"' in reason
+    (reason,) = Policy(aggregation="local").refusals(secured)
+    assert "'hospital' and 'university'" in reason
+    assert 'aggregation = "local"' in reason
+
+
+def test_what_both_aggregators_could_see_together_has_a_cap_of_its_own():
+    (reason,) = Policy().refusals(shared(cohort=60))
+    assert "epsilon_if_both_collude = 8" in reason
+    assert "'hospital' and 'university' worked together" in reason
+    assert Policy(epsilon_if_both_collude=20.0).refusals(shared(cohort=60)) == []
+    (reason,) = Policy(epsilon_if_both_collude=5.0).refusals(shared(cohort=20))
+    assert "epsilon 5.21 if" in reason
+    # Without noise there is nothing to cap: the owner has accepted that by name, or not.
+    bare = shared(privacy={"mechanism": "none"})
+    assert Policy(unproven=("none",)).refusals(bare) == []
+    (reason,) = Policy().refusals(bare)
+    assert "unproven" in reason
+
+
+def test_the_words_about_aggregation_are_read_from_a_file(tmp_path):
+    path = tmp_path / "agent.toml"
+    path.write_text('aggregation = "secure"\nepsilon_if_both_collude = 3\n')
+    policy = Policy.load(path)
+    assert (policy.aggregation, policy.epsilon_if_both_collude) == ("secure", 3.0)
+    for wrong in ('aggregation = "sum"', "epsilon_if_both_collude = 0"):
+        path.write_text(wrong)
+        with pytest.raises(PolicyError, match=wrong.partition(" ")[0]):
+            Policy.load(path)
+
+
+def test_no_report_with_a_part_of_the_noise_leaves_a_device_that_makes_no_shares():
+    secured = shared()
+    agent = simulated(secured)
+    X, y = data(secured, 100)
+    agent.learn_many(X, y)
+    assert reports(agent.outgoing(1.0)) == []
+    assert agent.phase in (Phase.WAITING, Phase.STOPPED)

@@ -199,7 +199,7 @@ def test_the_pressed_button_and_the_others(lived):
 
 
 def test_a_report_that_is_held_can_be_let_go_until_it_is(lived):
-    held = {"held": "too little noise", "state": "/srv/state", "lasts": True}
+    held = {"held": "too little noise", "state": "/srv/state", "lasts": True, "reported": False}
     entries = [entry | held for entry in lived.entries[:1]]
     holding = replace(lived, entries=entries)
     released = replace(lived, entries=[entries[0] | {"released": True}])
@@ -215,7 +215,7 @@ def test_a_report_that_is_held_can_be_let_go_until_it_is(lived):
 def test_hostile_words_are_words(lived):
     """Of a task, of the federation, of the aggregator, of a label: nothing becomes an element."""
     plain = [name for name, _ in Reader(shown(lived)).tags]
-    held = {"held": HOSTILE, "state": HOSTILE, "lasts": True}
+    held = {"held": HOSTILE, "state": HOSTILE, "lasts": True, "reported": False}
     entry = lived.entries[0] | held | {"reason": HOSTILE, "notes": [HOSTILE]}
     row = replace(lived.releases[0].row, reason=HOSTILE, verdict=HOSTILE)
     hostile = replace(

@@ -20,3 +20,14 @@ def stream(n: int, seed: int = 0, shift: float = 0.0) -> list[tuple[tuple[float,
 def nearest(z: tuple[float, ...]) -> str:
     """What a good classifier says."""
     return min(CLASSES, key=lambda label: np.sum((np.array(z) - CENTRES[label]) ** 2))
+
+
+def feed(agent, recognition, records, lag: int = 0):
+    """As the loop does it: each record is served when it comes, and learned `lag` records later."""
+    served = []
+    for k in range(len(records) + lag):
+        if k < len(records):
+            served.append(recognition.serve(agent, records[k]))
+        if k >= lag:
+            recognition.learn(records[k - lag])
+    return served

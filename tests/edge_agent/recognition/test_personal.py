@@ -149,3 +149,48 @@ def test_what_is_kept_stays_small():
         v = rng.normal(size=q).astype("<f4").tobytes()
         recogniser.learn(recogniser.answer((0.0,), "a", 0.5, v), CLASSES[k % 3])
     assert len(msgpack.packb(recogniser.table())) < 52_000
+
+
+# --- versions -------------------------------------------------------------------------------------
+
+
+def learned(prior: Prior, R: np.ndarray) -> Personal:
+    """What 300 records teach whose coordinates are turned by R."""
+    model = Personal(prior)
+    for v, label in owner(300):
+        model.learn((numbers(v) @ R).astype("<f4"), label)
+    return model
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_year_of_turns_is_as_good_as_none(seed):
+    """Each version whitens a little differently and turns; the last one is the first again."""
+    rng = np.random.default_rng(seed)
+    model = learned(PRIOR, np.eye(4))
+    back = np.eye(4)
+    for _ in range(365):
+        R = np.linalg.qr(rng.normal(size=(4, 4)))[0] @ np.diag(rng.uniform(0.9, 1.1, 4))
+        back = np.linalg.solve(R, back)
+        centres = rng.normal(size=CENTRES.shape)
+        prior = Prior(classes=CLASSES, centres=centres, shares=PRIOR.shares)
+        model = model.turned(prior, R)
+    model = model.turned(PRIOR, back)
+    same = learned(PRIOR, np.eye(4))
+    assert model.learned == same.learned
+    for v, _ in owner(100, seed=9):
+        expected = same.scores(numbers(v))
+        found = model.scores(numbers(v))
+        assert found == pytest.approx(expected, rel=1e-3, abs=1e-2)
+
+
+def test_a_prior_that_has_only_turned_changes_no_score():
+    Q = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    prior = Prior(classes=CLASSES, centres=CENTRES @ Q, shares=PRIOR.shares)
+    model = learned(PRIOR, np.eye(4))
+    turned = model.turned(prior, Q)
+    there = learned(prior, Q)
+    for v, _ in owner(100, seed=9):
+        expected = model.scores(numbers(v))
+        at = (numbers(v) @ Q).astype("<f4")
+        assert turned.scores(at) == pytest.approx(expected, rel=1e-4, abs=1e-3)
+        assert there.scores(at) == pytest.approx(expected, rel=1e-3, abs=1e-2)

@@ -16,7 +16,7 @@ from edge_agent.records import Position, Record
 from edge_agent.state.state import State
 from fsir.estimate.subspace import estimate
 from fsir.wire.messages import Classifier, encode, topic
-from tests.edge_agent.recognition.people import CENTRES, CLASSES, nearest, stream
+from tests.edge_agent.recognition.people import CENTRES, CLASSES, feed, nearest, stream
 from tests.edge_agent.world import DEVICE as NAME
 from tests.edge_agent.world import data, receipt, simulated, subspace
 from tests.fsir.estimate.public.worlds import World
@@ -49,17 +49,6 @@ def record_of(k: int, z, label) -> Record:
 def lived(n: int) -> list[Record]:
     """Records of an owner, with labels."""
     return [record_of(k, z, label) for k, (z, label) in enumerate(stream(n))]
-
-
-def feed(agent, recognition, records, lag: int = 0):
-    """As the loop does it: each record is served when it comes, and learned `lag` records later."""
-    served = []
-    for k in range(len(records) + lag):
-        if k < len(records):
-            served.append(recognition.serve(agent, records[k]))
-        if k >= lag:
-            recognition.learn(records[k - lag])
-    return served
 
 
 @pytest.fixture
@@ -141,7 +130,7 @@ def test_records_without_a_label_are_recognised_and_not_learned(of):
 
 
 def test_a_new_version_in_the_middle_of_the_wait(of):
-    """What was measured on old directions is not learned on new ones."""
+    """What was measured under the old version is learned under the new one, which has turned."""
     state = State(None, NAME, simulated=True)
     agent = serving(of, state)
     recognition = Recognition(state, [agent])
@@ -155,7 +144,9 @@ def test_a_new_version_in_the_middle_of_the_wait(of):
         recognition.learn(record)
     recognition.checkpoint()
     saved = msgpack.unpackb(state.recognition("test"))
-    assert (saved["now"]["version"], saved["now"]["labelled"]) == (2, 20)
+    assert (saved["now"]["version"], saved["now"]["labelled"]) == (2, 40)
+    kept = [tuple(z) for pairs in saved["pairs"].values() for z in pairs]
+    np.testing.assert_allclose(sorted(kept), sorted(z for z, _ in stream(40)))
 
 
 def test_a_numeric_task_is_served_as_ever():

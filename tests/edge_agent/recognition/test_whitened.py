@@ -63,7 +63,7 @@ def record_of(of, k: int, row: np.ndarray, label: str | None) -> Record:
 
 def test_coordinates_are_those_of_the_formula_and_the_rule_is_the_federations(of):
     message = published(of)
-    whitener = Whitener(of, message)
+    whitener = Whitener.of(of, message)
     classifier = message.classifier
     rng = np.random.default_rng(0)
     np.testing.assert_allclose(prior_of(classifier).shares, SHARES)
@@ -95,7 +95,7 @@ def test_a_class_that_is_rare_elsewhere_is_not_ruled_out_here(of):
 def test_an_absurd_matrix_does_no_harm(of):
     message = published(of, whitening=np.full((3, 3), 1e300))
     v = np.frombuffer(
-        Whitener(of, message).coordinates(record_of(of, 0, np.full(6, 1e200), None).x), "<f4"
+        Whitener.of(of, message).coordinates(record_of(of, 0, np.full(6, 1e200), None).x), "<f4"
     )
     assert np.isfinite(v).all()
     assert all(map(np.isfinite, Personal(prior_of(message.classifier)).scores(v).values()))
@@ -165,17 +165,117 @@ def test_labels_teach_the_personal_classifier_and_a_restart_goes_on(of, tmp_path
     assert served[-1]["by"] == "device"
 
 
-def test_a_new_version_starts_from_its_own_prior(of, tmp_path):
-    with contextlib.closing(State(tmp_path, DEVICE, simulated=True)) as state:
-        row = np.array(of.features.centre)
-        for version, message in enumerate((published(of), published(of, version=2)), start=1):
-            agent = serving(of, message)
-            recognition = Recognition(state, [agent])
-            record = record_of(of, version, row, "a")
-            recognition.serve(agent, record)
+def owners(of, n: int, start: int = 0, seed: int = 1) -> list[Record]:
+    """Records of an owner whose classes lie apart in feature 0."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, 3, n)
+    rows = 0.3 * rng.normal(size=(n, 6)) + np.array(of.features.centre)
+    rows[:, 0] += 2.5 * (classes - 1)
+    return [
+        record_of(of, start + k, row, of.response.classes[h])
+        for k, (row, h) in enumerate(zip(rows, classes, strict=True))
+    ]
+
+
+def turned(of, version: int, Q: np.ndarray, **changes: Any) -> Subspace:
+    """A version that says the same in coordinates turned by Q."""
+    classifier = published(of).classifier
+    return published(
+        of,
+        version,
+        whitening=classifier.whitening @ Q,
+        centres=classifier.centres @ Q,
+        weights=classifier.weights @ Q,
+        centroids=classifier.centroids @ Q,
+        basis=classifier.basis @ Q,
+        **changes,
+    )
+
+
+def lives(of, state: State, versions: list[Subspace], records: list[Record]) -> list[Any]:
+    """As many records under each version, each with a power cut before it, and all learned."""
+    served = []
+    part = len(records) // len(versions)
+    for k, message in enumerate(versions):
+        agent = serving(of, message)
+        recognition = Recognition(state, [agent])
+        for record in records[k * part : (k + 1) * part]:
+            served.append(recognition.serve(agent, record))
             recognition.learn(record)
-            recognition.checkpoint(leaving=True)
-            table = msgpack.unpackb(state.recognition(of.name))
-            assert table["now"]["version"] == version
-            assert np.frombuffer(table["personal"]["counts"], "<f4").sum() == 1
-        assert len(table["past"]) == 1
+        recognition.checkpoint(leaving=True)
+    return served
+
+
+def test_whitened_coordinates_may_turn_with_every_version_and_nothing_is_lost(of):
+    """Whatever the subspace itself shows: the classifier of the owner does not look at it."""
+    records = owners(of, 600)
+    rng = np.random.default_rng(0)
+    turns = [np.linalg.qr(rng.normal(size=(3, 3)))[0] for _ in range(20)]
+    versions = [turned(of, 1 + k, Q) for k, Q in enumerate(turns)]
+    found = []
+    for each in ([turned(of, 1, turns[0])] * 20, versions):
+        state = State(None, DEVICE, simulated=True)
+        served = lives(of, state, each, records)
+        found.append((served, msgpack.unpackb(state.recognition(of.name))))
+    (plain, once), (under_versions, many) = found
+    assert [line["answer"] for line in under_versions] == [line["answer"] for line in plain]
+    assert [line["by"] for line in under_versions] == [line["by"] for line in plain]
+    for one, other in zip(plain, under_versions, strict=True):
+        assert other["confidence"] == pytest.approx(one["confidence"], abs=1e-4)
+    assert many["personal"]["counts"] == once["personal"]["counts"]
+    assert (many["guard"], many["scores"], many["past"]) == (once["guard"], once["scores"], [])
+
+
+def test_a_new_prior_is_taken_up_with_what_was_learned(of):
+    """Other centres and another spread: nearly as if all had been learned under these."""
+    records = owners(of, 300)
+    rng = np.random.default_rng(5)
+    old = published(of).classifier
+    whitening = old.whitening @ (np.eye(3) + 0.05 * rng.normal(size=(3, 3)))
+    centres = old.centres + 0.3 * rng.normal(size=(3, 3))
+    newer = published(of, 2, whitening=whitening, centres=centres)
+    tested = owners(of, 200, start=300, seed=2)
+    answers = []
+    for before in (published(of), newer):
+        state = State(None, DEVICE, simulated=True)
+        lives(of, state, [before], records)
+        answers.append([line["answer"] for line in lives(of, state, [newer], tested)])
+    same = [one == other for one, other in zip(*answers, strict=True)]
+    assert np.mean(same) > 0.97
+
+
+def test_a_version_that_says_nothing_about_classes_leaves_the_classifier_as_it_is(of):
+    """Its answers are those of a twin who stays with the version before."""
+    tested = owners(of, 200, start=300, seed=2)
+    twin = State(None, DEVICE, simulated=True)
+    state = State(None, DEVICE, simulated=True)
+    for each in (twin, state):
+        lives(of, each, [published(of)], owners(of, 300))
+    agent = serving(of, published(of))
+    of_twin = Recognition(twin, [agent])
+    expected = [of_twin.serve(agent, record) for record in tested]
+    agent = serving(of, replace(published(of, 2), classifier=None))
+    agent.serve = lambda record: {"record": record.position.ordinal, "z": [record.x["x0"]]}
+    recognition = Recognition(state, [agent])
+    served = [recognition.serve(agent, record) for record in tested]
+    assert {line["by"] for line in served} == {"device"}
+    pairs = list(zip(served, expected, strict=True))
+    by_device = [
+        one["answer"] == other["answer"] for one, other in pairs if other["by"] == "device"
+    ]
+    assert len(by_device) > 100
+    assert all(by_device)
+    recognition.checkpoint(leaving=True)
+    lives(of, state, [published(of, 3)], tested)
+    table = msgpack.unpackb(state.recognition(of.name))
+    assert np.frombuffer(table["personal"]["counts"], "<f4").sum() == 500
+
+
+def test_a_matrix_without_an_inverse_starts_anew(of):
+    state = State(None, DEVICE, simulated=True)
+    absurd = published(of, 2, whitening=np.full((3, 3), 1e300))
+    with np.errstate(all="ignore"):
+        lives(of, state, [published(of), absurd, published(of, 3)], owners(of, 90))
+    table = msgpack.unpackb(state.recognition(of.name))
+    assert np.frombuffer(table["personal"]["counts"], "<f4").sum() == 30
+    assert [one["labelled"] for one in table["past"]] == [30, 30]

@@ -96,12 +96,14 @@ def test_what_was_recognised_goes_too_because_it_would_be_learned_twice(tmp_path
     of = task()
     with closing(open_state(tmp_path)) as state:
         read(state, of, 10)
-        state.keep_recognition("test", SOURCE, Position(9, [0, 5, 77]), b"learned")
-        state.keep_recognition("else", "csv:/b", Position(9), b"learned")
+        state.keep_recognition("test", SOURCE, Position(9, [0, 5, 77]), b"learned", b"frame")
+        state.keep_recognition("else", "csv:/b", Position(9), b"learned", b"frame")
         assert state.rewind(SOURCE) == (["test"], ["test"], 2)
         assert state.recognition("test") is None
+        assert state.recognition_frame("test") is None
         assert state.recognised("test", SOURCE) == START
         assert state.recognition("else") == b"learned"
+        assert state.recognition_frame("else") == b"frame"
 
 
 @pytest.mark.parametrize("statement", range(1, 8))

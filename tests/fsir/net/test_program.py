@@ -46,11 +46,17 @@ def run(args):
 def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Program]:
     """`work` with its commands in the package `works`; `file look-at` cannot even be imported."""
     folder = tmp_path / "works"
-    folder.mkdir()
-    sources = {"__init__": "", "go_on": GO_ON, "stop": STOP, "file": FILE, "file_new": FILE_NEW}
+    (folder / "file").mkdir(parents=True)
+    sources = {
+        "__init__": "",
+        "go_on": GO_ON,
+        "stop": STOP,
+        "file/__init__": FILE,
+        "file/new": FILE_NEW,
+        "file/look_at": "raise ImportError('nobody asked for this one')",
+    }
     for name, source in sources.items():
         (folder / f"{name}.py").write_text(source)
-    (folder / "file_look_at.py").write_text("raise ImportError('nobody asked for this one')")
     monkeypatch.syspath_prepend(tmp_path)
     yield Program("work", "What it is for,\n  line by line.", "works", COMMANDS)
     for name in [name for name in sys.modules if name.partition(".")[0] == "works"]:
@@ -91,7 +97,7 @@ def test_only_what_was_asked_for_is_imported(program: Program) -> None:
     assert "works.go_on" in sys.modules
     assert not {"works.stop", "works.file"} & set(sys.modules)
     program.main(["file", "new"])
-    assert "works.file_new" in sys.modules
+    assert "works.file.new" in sys.modules
     assert "works.stop" not in sys.modules
     with pytest.raises(ImportError, match="nobody asked"):
         program.main(["file", "look-at"])
@@ -149,6 +155,16 @@ def test_a_package_that_is_not_installed_is_named_with_what_to_install(
     assert "pip install 'fsir-edge[extra]'" in said
     assert "pip install '.[extra]'" in said
     assert said.count("\n") == 1
+
+
+def test_a_package_of_another_extra_is_named_with_it(
+    program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fails() -> int:
+        raise ModuleNotFoundError("No module named 'cryptography'", name="cryptography.hazmat")
+
+    assert program.guarded(fails) == MISTAKE
+    assert "pip install 'fsir-edge[secure]'" in capsys.readouterr().err
 
 
 def test_a_module_of_ours_that_is_not_there_is_our_mistake(program: Program) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fsir.privacy.claims import statement
-from tests.fsir.tasks import screened, task
+from fsir.privacy.claims import epsilon_if_both_collude, promises, statement
+from tests.fsir.tasks import screened, shared, task
 
 PROVEN = {"gaussian": True, "iid": True, "vgm": False, "none": False}
 
@@ -41,3 +41,16 @@ def test_the_statement_covers_both_stages(records):
     )
     assert statement(screened(6, records=records)).proven
     assert statement(iid).proven
+
+
+def test_two_aggregators_make_three_promises_and_one_makes_one():
+    (only,) = promises(task())
+    assert only.epsilon == 1.0
+    secured = shared(cohort=10)
+    honest, both, network = promises(secured)
+    assert (honest.epsilon, network.epsilon) == (1.0, 0.0)
+    assert both.epsilon == epsilon_if_both_collude(secured) > 3.0
+    for promise in (honest, both):
+        assert "'hospital' and 'university'" in promise.against
+    assert "theorems 1 and 13" in statement(secured).reason
+    assert not statement(shared(privacy={"mechanism": "none"})).proven

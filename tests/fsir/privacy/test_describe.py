@@ -11,7 +11,7 @@ from fsir.privacy import accounting
 from fsir.privacy.claims import odds_factor, total_cost
 from fsir.privacy.describe import describe
 from fsir.privacy.plan import minimum_size
-from tests.fsir.tasks import mapped, screened, task
+from tests.fsir.tasks import mapped, screened, shared, task
 
 PLAIN = task(
     5,
@@ -161,3 +161,16 @@ def test_a_public_map_and_public_centres_are_told_in_words():
     numbers = mapped(6, 3, response={"classes": None, "cuts": [0.0, 1.0]})
     assert "public mean of its own interval." in describe(numbers)
     assert "public" not in describe(task(6))
+
+
+def test_two_aggregators_are_named_with_three_promises():
+    text = describe(shared(groups=5))
+    assert "'hospital' and 'university' in two sealed shares" in text
+    assert "sums over at least 20 devices" in text
+    assert "in 5 groups" in text
+    assert "if one of 'hospital' and 'university' is honest: epsilon 1." in text
+    assert "'hospital' and 'university' together: epsilon 5.22" in text
+    assert "the broker and the network: epsilon 0" in text
+    assert "theorems 1 and 13" in text
+    assert "groups" not in describe(shared())
+    assert "NOT PROVEN" in describe(shared(privacy={"mechanism": "none"}))

@@ -15,6 +15,7 @@ from fsir.secure.opening import aggregator_noise, noised_sum, opened
 from fsir.secure.report import ShareReader, sealed_lengths, sealed_report
 from fsir.secure.sealing import context, seal
 from fsir.task.secure import HELPER, LEADER, ROLES
+from fsir.wire.length import report_bytes
 from fsir.wire.shared import decode_shared, encode_shared
 from tests.fsir.secure.made import PAIRS, keyed_task, released
 from tests.fsir.tasks import shared
@@ -113,3 +114,8 @@ def test_a_task_without_two_aggregators_has_no_sealed_reports():
     local = replace(shared(), secure=None, aggregation=None)
     with pytest.raises(TaskError, match="secure"):
         sealed_report(local, STAGE, "pi-7", released(TASK, 1))
+
+
+def test_how_long_a_report_will_be_is_known_before_there_is_one():
+    made = len(encode_shared(report()))
+    assert abs(report_bytes(STAGE) - made) < 20

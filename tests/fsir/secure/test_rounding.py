@@ -1,4 +1,4 @@
-"""The sum of two rounded Gaussians is a dithered, rounded Gaussian up to the bound of lemma 14."""
+"""The sum of two rounded Gaussians is a dithered, rounded Gaussian up to the bound of lemma 16."""
 
 from __future__ import annotations
 

@@ -72,9 +72,9 @@ def fresh_noise(patch: Patch) -> None:
     """The device draws its noise again for every retry."""
     made: dict[bytes, Callable[[], bytes]] = {}
 
-    def remembered(task: Any, device: str, moments: Any, noise: Any) -> bytes:
-        raw = report_bytes(task, device, moments, noise)
-        made[raw] = lambda: report_bytes(task, device, moments, noise)
+    def remembered(*arguments: Any) -> bytes:
+        raw = report_bytes(*arguments)
+        made[raw] = lambda: report_bytes(*arguments)
         return raw
 
     honest = Outbox.due

@@ -59,15 +59,35 @@ def test_a_correlated_round_without_a_key_is_not_made():
         round_noise(SystemNoise(), stage, 1)
 
 
+@pytest.mark.parametrize("round", [0, 6])
+def test_there_is_no_round_beyond_the_last(round):
+    stage = first_stage(small_task(rounds=5))
+    with pytest.raises(ValueError, match=f"round {round}: the noise is that of rounds 1 to 5"):
+        round_noise(SystemNoise(), stage, round, KEY)
+
+
+def test_each_round_has_the_coefficients_of_its_row():
+    """The noise of round t, of the normals of round s: `b_(t-s)`, and no other round's."""
+    stage = first_stage(small_task(rounds=5))
+    b = stage.factorisation.coefficients
+    normals = [round_noise(SeededNoise(1, "device"), stage, t).normals(9) for t in range(1, 6)]
+    labels = ["final", "final 2", "final 3", "final 4", "final 5"]
+    z = [SeededNoise(1, "device").for_stage(label).normals(9) for label in labels]
+    for t, found in enumerate(normals):
+        expected = sum(b[t - s] * z[s] for s in range(t + 1))
+        assert found == pytest.approx(expected, rel=1e-12, abs=1e-13)
+
+
 def test_the_sum_of_many_parts_is_rounded_like_one():
     sources = [SeededNoise(k) for k in range(300)]
     coefficients = [1.0, *(-0.5 / (k + 1) for k in range(299))]
-    found = RoundNoise(sources, coefficients).normals(20)
-    exact = np.zeros(20, dtype=object)
+    count = 100
+    found = RoundNoise(sources, coefficients).normals(count)
+    exact = np.zeros(count, dtype=object)
     for k, coefficient in enumerate(reversed(coefficients)):
-        normals = SeededNoise(k).normals(20)
+        normals = SeededNoise(k).normals(count)
         exact = exact + np.array([Fraction(coefficient * z) for z in normals], dtype=object)
     errors = [
         abs(float(Fraction(a) - b)) / abs(float(b)) for a, b in zip(found, exact, strict=True)
     ]
-    assert max(errors) < 2.0**-52
+    assert max(errors) < (1 + 1e-9) * 2.0**-53

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from fsir.privacy.plan import first_stage
 from fsir.privacy.rounds.factorisation import INDEPENDENT, Factorisation, factorisation_of, workload
 from fsir.task.task import Estimate
 from tests.fsir.privacy.rounds.tasks import small_task
@@ -58,6 +59,14 @@ def test_no_column_is_longer_than_the_norm(memory, span):
     columns = np.linalg.norm(np.linalg.inv(matrix(found.coefficients, T)), axis=0)
     assert columns.max() <= found.norm
     assert columns.max() == pytest.approx(found.norm, rel=1e-8)
+
+
+def test_every_block_of_a_round_has_the_norm_times_the_noise_of_a_single_report():
+    stage = first_stage(small_task(rounds=10))
+    single = first_stage(small_task(rounds=1))
+    assert stage.mu == pytest.approx(single.mu, rel=1e-6)
+    for block, alone in zip(stage.blocks, single.blocks, strict=True):
+        assert block.sd == pytest.approx(stage.factorisation.norm * alone.sd, rel=1e-6)
 
 
 def test_variance_is_that_of_the_weighted_sum_of_rounds():

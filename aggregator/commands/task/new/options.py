@@ -7,9 +7,12 @@ import argparse
 from aggregator.tasks.reports.reporting import RECORDS
 from aggregator.tasks.slices import SLICES
 from aggregator.tasks.wishes import DELTA, PROVEN
-from fsir.task.task import MECHANISMS, NOISES, TRIMMED
+from fsir.task.secure import ROLES
+from fsir.task.task import MECHANISMS, NOISES, SECURE, TRIMMED
 
 DEVICES = 20  # expected, if nobody says how many
+COHORT = 20  # if nobody says how many
+LOCAL = "local"
 AGGREGATIONS = {"exact": "sum", TRIMMED: TRIMMED}
 
 
@@ -155,9 +158,30 @@ def _add_privacy(group: argparse._ArgumentGroup) -> None:
     )
     group.add_argument(
         "--trust",
-        default="local",
-        metavar="local",
-        help="who sees a report without noise: nobody, it is added on the device (no other yet)",
+        default=LOCAL,
+        choices=(LOCAL, SECURE),
+        help="local: each device adds all of the noise, and trusts nobody; secure: two aggregators "
+        "open sums, with less noise, and one of them must be honest (default: %(default)s)",
+    )
+    for role in ROLES:
+        group.add_argument(
+            f"--{role}",
+            metavar="NAME:KEY",
+            help=f"the {role}: the line that its `keys new` has printed",
+        )
+    group.add_argument(
+        "--cohort",
+        type=int,
+        metavar="M",
+        help=f"devices that are opened together, at least (default {COHORT}, or --devices)",
+    )
+    group.add_argument(
+        "--groups",
+        type=int,
+        default=1,
+        metavar="G",
+        help="opened one by one and trimmed, which bounds what lying devices can do "
+        "(default: %(default)s)",
     )
 
 

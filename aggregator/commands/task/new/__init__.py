@@ -8,8 +8,8 @@ import textwrap
 import tomllib
 from pathlib import Path
 
-from aggregator.commands.task_new.options import DEVICES, add_arguments
-from aggregator.commands.task_new.values import (
+from aggregator.commands.task.new.options import DEVICES, add_arguments
+from aggregator.commands.task.new.values import (
     asked_of,
     check,
     screening_fields,

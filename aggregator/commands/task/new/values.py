@@ -8,7 +8,8 @@ import time
 from pathlib import Path
 from typing import Any
 
-from aggregator.commands.task_new.options import AGGREGATIONS
+from aggregator.commands.task.new.options import AGGREGATIONS
+from aggregator.commands.task.new.trust import check_trust, secure_of
 from aggregator.tasks.reports.deadlines import instant, refuse_past
 from aggregator.tasks.reports.reporting import Asked, Reports
 from aggregator.tasks.reports.rounds import Rounds, memory_in
@@ -35,11 +36,7 @@ def check(args: argparse.Namespace) -> None:
             raise FsirError(
                 f"--{option} {number:g}: give a number above {above:g} and at most {most:g}"
             )
-    if args.trust != "local":
-        raise FsirError(
-            f"--trust {args.trust}: is not there yet; each device adds its own noise, and needs to "
-            "trust nobody: say local, or leave it out"
-        )
+    check_trust(args)
     said = [f"--{name}" for name in ("classes", "slices", "cuts") if getattr(args, name)]
     if len(said) > 1:
         raise FsirError(f"{' and '.join(said)}: the response has one kind of slices; give one")
@@ -100,6 +97,7 @@ def wishes_of(args: argparse.Namespace, reports: Reports) -> Wishes:
         epoch=args.epoch,
         dimension=_dimension(args.dimension),
         aggregation=AGGREGATIONS[args.aggregation],
+        secure=secure_of(args),
         max_delay=args.max_delay,
         presence=args.presence,
         rounds=_rounds(args),

@@ -1,0 +1,89 @@
+"""Who has a turn in a fleet, and when."""
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from sim_devices.network.fleet import Faults, Fleet
+
+
+class Waiting:
+    """A device that is due at given times only, or when something arrives."""
+
+    records = 10
+    done = False
+    starts_at = 0.0
+
+    def __init__(self, pause: float, line: socket.socket | None = None) -> None:
+        self.turns = 0
+        self.heard = b""
+        self._pause = pause
+        self._line = line
+
+    def fileno(self) -> int | None:
+        return None if self._line is None else self._line.fileno()
+
+    def exchange(self, now: float) -> None:
+        assert self._line is not None
+        self.heard += self._line.recv(100)
+
+    def step(self, now: float) -> None:
+        self.turns += 1
+
+    def next_due(self, now: float) -> float:
+        return now + self._pause
+
+    def leave(self) -> None:
+        self.done = True
+
+
+@contextmanager
+def fleet_of(*devices: Waiting) -> Iterator[Fleet]:
+    fleet = Fleet(devices, Faults(), seed=1)  # type: ignore[arg-type]
+    try:
+        yield fleet
+    finally:
+        fleet.close()
+
+
+def after(seconds: float) -> Callable[[], bool]:
+    end = time.monotonic() + seconds
+    return lambda: time.monotonic() >= end
+
+
+def nothing(done: int) -> None:
+    pass
+
+
+def test_who_waits_has_no_turn_before_it_is_due() -> None:
+    patient = Waiting(pause=1000.0)
+    busy = Waiting(pause=0.0)
+    with fleet_of(patient, busy) as fleet:
+        assert fleet.run(after(0.3), 10.0, nothing)
+    assert patient.turns == 1
+    assert busy.turns > 2
+
+
+def test_who_is_sent_something_has_a_turn_at_once() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        device = Waiting(pause=1000.0, line=ours)
+        with fleet_of(device) as fleet:
+            theirs.send(b"receipt")
+            assert fleet.run(lambda: device.turns >= 2, 10.0, nothing)
+    assert device.heard == b"receipt"
+
+
+def test_a_fleet_counts_who_is_done() -> None:
+    devices = [Waiting(pause=0.0) for _ in range(3)]
+    with fleet_of(*devices) as fleet:
+        assert fleet.run(after(0.1), 10.0, nothing)
+        assert fleet.done == 0
+        devices[1].done = True
+        assert fleet.run(lambda: fleet.done == 1, 10.0, nothing)
+
+
+def test_a_fleet_that_does_not_end_is_given_up() -> None:
+    with fleet_of(Waiting(pause=0.01)) as fleet:
+        assert not fleet.run(lambda: False, 0.2, nothing)
