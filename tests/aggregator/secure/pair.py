@@ -92,6 +92,11 @@ class Two:
             self.lines[role] = []
             self.start(role)
 
+    @property
+    def stage(self) -> Stage:
+        """The first stage of the task."""
+        return first_stage(self.task)
+
     def start(self, role: str) -> None:
         """Start an aggregator, or start it again from its store as a crash has left it."""
         if role in self.cores:
