@@ -6,7 +6,6 @@ shares are deleted there, so that a second sum of them cannot be made.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 
 from aggregator.federation import Federation
@@ -15,7 +14,7 @@ from aggregator.store.base import Store
 from aggregator.store.sealed import Pool
 from fsir.privacy.noise import Noise
 from fsir.privacy.plan import Stage
-from fsir.privacy.rounds.correlated import KEY_BYTES, round_noise
+from fsir.privacy.rounds.correlated import key_for, round_noise
 from fsir.secure.opening import noised_sum
 from fsir.secure.ring import Residues
 from fsir.wire.cohort import Heading
@@ -60,8 +59,8 @@ def _noise_of(
     if len(stage.factorisation.coefficients) == 1:
         return round_noise(series, stage, heading.round)
     pool = pool_of(heading)
-    key = store.noise_key(federation.key, pool, heading.number)
-    if key is None:
-        key = secrets.token_bytes(KEY_BYTES)
+    earlier = store.noise_key(federation.key, pool, heading.number)
+    key = key_for(heading.round, earlier)
+    if key != earlier:
         store.put_noise_key(federation.key, pool, heading.number, key)
     return round_noise(series, stage, heading.round, key)

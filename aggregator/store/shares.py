@@ -160,17 +160,17 @@ class Shares(Database):
 
     # --- noise ------------------------------------------------------------------------------------
 
-    def noise_key(self, task: int, pool: Pool, number: int) -> bytes | None:
-        """The key of the noise that cohorts of this number have in common over all rounds."""
+    def noise_key(self, task: int, pool: Pool, number: int) -> bytes:
+        """The key of the noise that cohorts of this number have in common over rounds; or b""."""
         row = self._db.execute(
             'SELECT key FROM noise_key WHERE task = ? AND stage = ? AND "group" = ? AND number = ?',
             (task, pool.stage, pool.group, number),
         ).fetchone()
-        return None if row is None else bytes(row[0])
+        return b"" if row is None else bytes(row[0])
 
     def put_noise_key(self, task: int, pool: Pool, number: int, key: bytes) -> None:
-        """Keep such a key, which is drawn once."""
+        """Keep such a key, which grows with the rounds."""
         self._db.execute(
-            "INSERT INTO noise_key VALUES (?, ?, ?, ?, ?)",
+            "INSERT OR REPLACE INTO noise_key VALUES (?, ?, ?, ?, ?)",
             (task, pool.stage, pool.group, number, key),
         )

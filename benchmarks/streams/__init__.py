@@ -1,7 +1,7 @@
 """What rounds are worth: their noise, what is left of it in an estimate, and whether it follows.
 
-Everything is made by the code that devices and aggregators use, in one process and from seeds; no
-setting was chosen by a look at these streams.
+Everything is made by the code that devices and aggregators use, in one process and from seeds. Two
+rules were made after a look at UCI HAR: docs/streams.md says which.
 """
 
 from __future__ import annotations

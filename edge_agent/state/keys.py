@@ -1,4 +1,4 @@
-"""The keys that the noise of correlated rounds is made from, one for each task.
+"""The keys that the noise of correlated rounds is made from, for each task that of its rounds.
 
 Whoever has a key and the reports can subtract the noise: it lies where the records lie, in a file
 that only its owner can read, and what is deleted there is overwritten.

@@ -273,7 +273,11 @@ MUTANTS = (
     _mutant("rounds: a key that is not secret", (CORRELATED, "self._key = key +", "self._key =")),
     _mutant(
         "rounds: past normals drawn anew",
-        (CORRELATED, "[KeyedNoise(key, _label(stage, t)) for t in rounds]", "[noise] * round"),
+        (
+            CORRELATED,
+            "[KeyedNoise(_part(key, t), _label(stage, t)) for t in rounds]",
+            "[noise] * round",
+        ),
     ),
     _mutant(
         "rounds: beyond the horizon",
@@ -284,8 +288,8 @@ MUTANTS = (
         "rounds: another key before each",
         (
             PARTICIPATION,
-            "return self._state.keys.of(self.task.digest)",
-            "return secrets.token_bytes(KEY_BYTES)",
+            "return key_for(round, earlier)",
+            "return key_for(round)",
         ),
     ),
     _mutant("ledger row not written", (STATE, _BOOKED, "pass")),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import secrets
 from dataclasses import replace
 
 from edge_agent.learning.draft import Draft
@@ -13,7 +12,7 @@ from edge_agent.learning.spending import NoReportError
 from edge_agent.learning.stages import second_draft
 from edge_agent.state.rows import LedgerRow, OutboxRow
 from fsir.privacy.plan import FINAL, SCREENING, Stage
-from fsir.privacy.rounds.correlated import KEY_BYTES
+from fsir.privacy.rounds.correlated import key_for
 
 log = logging.getLogger("fsir.agent")
 
@@ -79,7 +78,8 @@ class Participation(Offering):
             judged = self.holding.judge(self.draft, self.position, ledger, now)
         if self.holding.why:
             return None
-        key = self._key(stage)
+        round = 1 if stage.name == SCREENING else turn.round
+        key = self._key(stage, round)
         if key is None:
             self.stop(NO_KEY)
             return None
@@ -89,7 +89,7 @@ class Participation(Offering):
                 self.draft.interval(),
                 ledger,
                 now,
-                round=1 if stage.name == SCREENING else turn.round,
+                round=round,
                 key=key,
             )
         except NoReportError as error:
@@ -100,16 +100,17 @@ class Participation(Offering):
             self.stop(row.reason)
         return out
 
-    def _key(self, stage: Stage) -> bytes | None:
-        """The key of the noise of this task's rounds: a new one for the first, None if it is lost.
+    def _key(self, stage: Stage, round: int) -> bytes | None:
+        """The key of the noise of rounds up to this one; None if that of earlier ones is lost.
 
         Empty where it is not needed.
         """
         if len(stage.factorisation.coefficients) == 1:
             return b""
-        if FINAL not in self.made:
-            return secrets.token_bytes(KEY_BYTES)
-        return self._state.keys.of(self.task.digest) or None
+        earlier = self._state.keys.of(self.task.digest)
+        if FINAL in self.made and not earlier:
+            return None
+        return key_for(round, earlier)
 
     def _record(
         self, row: LedgerRow, out: OutboxRow | None, judged: LedgerRow | None, key: bytes

@@ -1,13 +1,15 @@
 """The noise of a round: normals of its own, and part of those of the rounds before.
 
 All of them are drawn again whenever a round is made, from a secret `key` that the device keeps
-beside its ledger: whoever knows it can subtract the noise. Who has lost it makes no further round.
+beside its ledger, fresh bytes for each round: whoever knows it can subtract the noise. Who has lost
+it makes no further round.
 `fsir.privacy.rounds.factorisation` has the coefficients, docs/privacy.md the proof (theorem 13).
 """
 
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,7 +18,7 @@ from fsir.arrays import Matrix
 from fsir.privacy.noise import Noise, SeededNoise
 from fsir.privacy.plan import Stage
 
-KEY_BYTES = 32
+KEY_BYTES = 32  # for each round
 
 
 class KeyedNoise(Noise):
@@ -63,7 +65,8 @@ class RoundNoise(Noise):
 
 
 def round_noise(noise: Noise, stage: Stage, round: int, key: bytes = b"") -> Noise:
-    """The noise for a round of a stage: fresh, or with the `key` if later rounds need it again."""
+    """The noise for a round of a stage: fresh, or with the `key` of `key_for` if later rounds need
+    it again."""
     coefficients = stage.factorisation.coefficients
     if len(coefficients) == 1:
         return noise.for_stage(_label(stage, round))
@@ -73,8 +76,21 @@ def round_noise(noise: Noise, stage: Stage, round: int, key: bytes = b"") -> Noi
     if isinstance(noise, SeededNoise):  # a simulation draws the same again without a key
         sources: list[Noise] = [noise.for_stage(_label(stage, t)) for t in rounds]
     else:
-        sources = [KeyedNoise(key, _label(stage, t)) for t in rounds]
+        sources = [KeyedNoise(_part(key, t), _label(stage, t)) for t in rounds]
     return RoundNoise(sources, coefficients[:round])
+
+
+def key_for(round: int, earlier: bytes = b"") -> bytes:
+    """A key for all rounds up to this one: what is there of earlier ones, and fresh bytes.
+
+    No round has its bytes before it is made: copies of a device that both go on, which they must
+    not, share the noise of the past alone.
+    """
+    return earlier + secrets.token_bytes(max(0, KEY_BYTES * round - len(earlier)))
+
+
+def _part(key: bytes, round: int) -> bytes:
+    return key[KEY_BYTES * (round - 1) : KEY_BYTES * round]
 
 
 def _label(stage: Stage, round: int) -> str:

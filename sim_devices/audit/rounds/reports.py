@@ -9,7 +9,6 @@ variances and correlations, and both are compared with that much room.
 from __future__ import annotations
 
 import math
-import secrets
 from collections.abc import Callable, Iterator
 from itertools import combinations
 
@@ -20,7 +19,7 @@ from fsir.arrays import Matrix
 from fsir.privacy import plan
 from fsir.privacy.noise import SystemNoise
 from fsir.privacy.release import release
-from fsir.privacy.rounds.correlated import KEY_BYTES, round_noise
+from fsir.privacy.rounds.correlated import key_for, round_noise
 from fsir.task.task import Task
 from sim_devices.audit.finding import RISK, Bound, Finding
 from sim_devices.audit.mechanisms import learned
@@ -39,13 +38,13 @@ _SHOWN = 3  # faults of a family that are told
 
 def by_release(task: Task, records: Records) -> Matrix:
     """All rounds of a device with a key from the system, as the library makes them."""
-    key = secrets.token_bytes(KEY_BYTES)
+    key = key_for(task.rounds)
     return _integers(task, records, lambda _: key)
 
 
 def by_other_keys(task: Task, records: Records) -> Matrix:
     """A device that has lost its key before every round, and draws another one."""
-    return _integers(task, records, lambda _: secrets.token_bytes(KEY_BYTES))
+    return _integers(task, records, key_for)
 
 
 def of_reports(device: Device, runs: int, name: str, rounds: int = _ROUNDS) -> Finding:

@@ -53,6 +53,15 @@ def test_a_retained_message(version: str, qos: int, device: str, payload: bytes)
 
 
 @versions
+def test_a_message_that_is_not_kept(version: str) -> None:
+    expected = written_by_paho(
+        version, lambda client: client.publish("fsir/1/task/cohort/leader", b"open", 1)
+    )
+    place = "fsir/1/task/cohort/leader"
+    assert packets.publish(place, b"open", version, mid=1, retain=False) == expected
+
+
+@versions
 def test_a_subscription(version: str) -> None:
     topics = ["fsir/1/a/report/+", "$share/workers/fsir/1/b/report/+"]
     expected = written_by_paho(

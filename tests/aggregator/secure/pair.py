@@ -82,6 +82,7 @@ class Two:
     folder: Path
     task: Task
     now: float = 1000.0
+    seeded: bool = True  # else the noise is the operating system's, and nobody knows it
     cores: dict[str, SecureAggregator] = field(default_factory=dict)
     lines: dict[str, list[Publication]] = field(default_factory=dict)
     told: list[Publication] = field(default_factory=list)
@@ -92,6 +93,11 @@ class Two:
             self.lines[role] = []
             self.start(role)
 
+    @property
+    def stage(self) -> Stage:
+        """The first stage of the task."""
+        return first_stage(self.task)
+
     def start(self, role: str) -> None:
         """Start an aggregator, or start it again from its store as a crash has left it."""
         if role in self.cores:
@@ -101,7 +107,7 @@ class Two:
             [self.task],
             Seat(role, PAIRS[role]),
             debounce=0.0,
-            noise=SeededNoise(SEED, role),
+            noise=SeededNoise(SEED, role) if self.seeded else None,
             delays=Delays(first=1.0, longest=4.0),
             rng=random.Random(role),
         )

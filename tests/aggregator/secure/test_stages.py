@@ -9,13 +9,15 @@ import pytest
 
 from aggregator.overview.overview import overview
 from aggregator.results.following import follow
+from aggregator.store.sealed import Pool
 from fsir.arrays import Integers
 from fsir.contract import task_from_table
 from fsir.errors import TaskError
-from fsir.privacy.noise import SeededNoise
+from fsir.privacy.noise import SeededNoise, SystemNoise
 from fsir.privacy.plan import Stage, final_stage, first_stage
 from fsir.privacy.rounds.correlated import round_noise
 from fsir.secure.groups import group_of
+from fsir.secure.opening import aggregator_noise
 from fsir.task.secure import HELPER, LEADER, ROLES
 from fsir.task.task import Task
 from fsir.wire.decode import decode
@@ -117,9 +119,6 @@ def test_rounds_have_noise_that_hangs_together(tmp_path: Path) -> None:
         noise = sum(noise_of(stage, role, round_=round_) for role in ROLES)
         assert two.opened()[round_, 0, 1].tolist() == (total + noise).tolist()
         two.start(HELPER)
-    for role in ROLES:
-        keys = two.store(role)._db.execute("SELECT number, length(key) FROM noise_key").fetchall()
-        assert keys == [(1, 32)]
     two.keep(LEADER, two.cores[LEADER].estimate(two.now))
     made = decode(published(two, "subspace")[-1], Subspace)
     assert made.devices == 4
@@ -127,6 +126,30 @@ def test_rounds_have_noise_that_hangs_together(tmp_path: Path) -> None:
     entry = overview(two.store(LEADER), federation, two.now, recount=True)
     assert entry["stages"]["final"] == {"devices": 4, "records": 1200, "recount": True}
     assert [pool["opened"] for pool in entry["cohorts"]["pools"]] == [4, 4, 4]
+
+
+def test_the_noise_of_rounds_comes_from_a_key_that_is_kept_and_grows(tmp_path: Path) -> None:
+    task = secure_task(4, cohort=3, report={"records": 100, "rounds": 4})
+    stage = first_stage(task)
+    two = Two(tmp_path, task, seeded=False)
+    before = dict.fromkeys(ROLES, b"")
+    for round_ in (1, 3, 2):  # a round may be late
+        zeros = np.zeros(sum(stage.sizes), np.int64)
+        for i in range(3):
+            two.send(f"d{i}", sealed(task, f"d{i}", zeros, round_=round_))
+        two.tick()
+        two.talk()
+        noises = []
+        for role in ROLES:
+            key = two.store(role).noise_key(1, Pool("final", round_, 0), 1)
+            assert key.startswith(before[role])
+            before[role] = key
+            drawn = round_noise(SystemNoise(), stage, round_, key)
+            noises.append(aggregator_noise(stage, drawn))
+            two.start(role)
+        assert two.opened()[round_, 0, 1].tolist() == sum(noises).tolist()
+    assert [len(key) for key in before.values()] == [96, 96]
+    assert before[LEADER] != before[HELPER]
 
 
 def test_the_noise_of_opened_rounds_is_that_of_devices_and_aggregators(tmp_path: Path) -> None:

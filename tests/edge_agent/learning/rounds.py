@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import pytest
 
 from edge_agent.agent import Agent
 from edge_agent.consent.policy import Policy
 from edge_agent.exchange.outbox import Publish
+from edge_agent.learning.part import participation
 from edge_agent.state.rows import LedgerRow
 from fsir.limits import MAX_ROUNDS
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SystemNoise
 from fsir.privacy.plan import SCREENING, final_stage, first_stage
 from fsir.privacy.release import release
-from fsir.privacy.rounds.correlated import round_noise
+from fsir.privacy.rounds.correlated import KEY_BYTES, key_for, round_noise
 from fsir.task.task import Task
 from fsir.wire.decode import decode
 from fsir.wire.messages import Report
@@ -68,6 +71,39 @@ def is_made_of(of: Task, raw: bytes, row: LedgerRow, key: bytes) -> bool:
     pairs = zip(report.blocks, expected, strict=True)
     same = all(np.array_equal(found, right) for found, right in pairs)
     return same and (report.stage, report.round, report.n) == (row.stage, row.round, row.n)
+
+
+@contextmanager
+def drawn_keys() -> Iterator[list[bytes]]:
+    """Every key that a device draws meanwhile; the disk may have denied some."""
+    keys: list[bytes] = []
+
+    def noted(round: int, earlier: bytes = b"") -> bytes:
+        keys.append(key_for(round, earlier))
+        return keys[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(participation, "key_for", noted)
+        yield keys
+
+
+def are_made_of(
+    of: Task,
+    made: Mapping[int, tuple[LedgerRow, bytes]],
+    keys: list[bytes],
+    holds: Callable[[Task, bytes, LedgerRow, bytes], bool] = is_made_of,
+) -> bool:
+    """Whether these rounds hold what their ledger rows say, each with the key of those before."""
+    earlier = b""
+    for _, (row, raw) in sorted(made.items()):
+        fitting = [
+            key for key in keys if len(key) == KEY_BYTES * row.round and key.startswith(earlier)
+        ]
+        used = [key for key in fitting if holds(of, raw, row, key)]
+        if len(used) != 1:
+            return False
+        (earlier,) = used
+    return True
 
 
 class Counted:

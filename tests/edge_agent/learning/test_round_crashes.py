@@ -12,7 +12,14 @@ from edge_agent.errors import StorageError
 from edge_agent.state.state import State
 from fsir.privacy.noise import SystemNoise
 from fsir.privacy.plan import SCREENING
-from tests.edge_agent.learning.rounds import ACTIVE, PATIENT, Counted, is_made_of, several
+from tests.edge_agent.learning.rounds import (
+    ACTIVE,
+    PATIENT,
+    Counted,
+    are_made_of,
+    drawn_keys,
+    several,
+)
 from tests.edge_agent.world import DEVICE, Welcome, active, receipt, records, simulated
 
 ROUNDS = 4
@@ -39,7 +46,6 @@ class Schedule:
         self.task = self.make_task(report=PACES[seed // 3 % 3], **changes)
         self.now = 0.0
         self.calm = True
-        self.key = b""
         self.counted = Counted()
         self.answers: list[tuple[str, bytes]] = []
         self.stream = records(self.task, (ROUNDS + 1) * RECORDS)
@@ -88,7 +94,6 @@ class Schedule:
     def send(self) -> None:
         for message in self.counted.take(self.agent.outgoing(self.now)):
             self.answers.append(receipt(self.task, [message]))
-        self.key = self.key or self.state.keys.of(self.task.digest)
 
     def hear(self) -> None:
         if self.answers:  # also old ones, and again
@@ -134,16 +139,20 @@ def test_no_round_is_lost_or_doubled_whatever_happens_in_between(seeds):
     made = 0
     for seed in seeds:
         schedule = Schedule(seed)
-        schedule.run()
+        with drawn_keys() as keys:
+            schedule.run()
         task = schedule.task
         assert not schedule.agent.reason, seed
         ledger = {(row.stage, row.round): row for row in schedule.state.ledger()}
         came = schedule.counted.came
         assert set(came) == set(ledger), seed
         assert all(len(payloads) == 1 for payloads in came.values()), seed
-        for which, (payload,) in came.items():
-            if which[0] != SCREENING:  # whose noise comes from no key
-                assert is_made_of(task, payload, ledger[which], schedule.key), (seed, which)
+        rounds = {
+            which[1]: (ledger[which], payload)
+            for which, (payload,) in came.items()
+            if which[0] != SCREENING  # whose noise comes from no key
+        }
+        assert are_made_of(task, rounds, keys), seed
         check_intervals(task, list(ledger.values()), seed)
         finals = [round for stage, round in came if stage != SCREENING]
         made += len(finals)

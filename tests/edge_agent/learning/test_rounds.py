@@ -21,7 +21,8 @@ from fsir.wire.messages import report_id
 from tests.edge_agent.learning.rounds import (
     PATIENT,
     answered,
-    is_made_of,
+    are_made_of,
+    drawn_keys,
     learn_block,
     several,
 )
@@ -77,16 +78,16 @@ def test_each_round_has_its_stretch_of_time(now, last, expected):
 def test_a_device_learns_on_and_reports_again_after_the_receipt():
     of = several(3)
     agent = simulated(of, policy=PATIENT, noise=SystemNoise())
-    assert learn_block(agent) == 20
-    (first,) = agent.outgoing(1.0)
-    key = agent.state.keys.of(of.digest)
-    assert learn_block(agent) == 20  # the next block at once, and no more
-    assert agent.phase is Phase.REPORTED
-    assert not [m for m in agent.outgoing(2.0) if m.payload != first.payload]
-    agent.receive(*receipt(of, [first]))
-    (second,) = answered(agent, 3.0)
-    learn_block(agent)
-    (third,) = answered(agent, 4.0)
+    with drawn_keys() as keys:
+        assert learn_block(agent) == 20
+        (first,) = agent.outgoing(1.0)
+        assert learn_block(agent) == 20  # the next block at once, and no more
+        assert agent.phase is Phase.REPORTED
+        assert not [m for m in agent.outgoing(2.0) if m.payload != first.payload]
+        agent.receive(*receipt(of, [first]))
+        (second,) = answered(agent, 3.0)
+        learn_block(agent)
+        (third,) = answered(agent, 4.0)
     assert agent.phase is Phase.SERVING
     assert not agent.wants_records
     rows = agent.state.ledger()
@@ -100,7 +101,10 @@ def test_a_device_learns_on_and_reports_again_after_the_receipt():
     }
     for row, message in zip(rows, (first, second, third), strict=True):
         assert row.report == report_id(message.payload)
-        assert is_made_of(of, message.payload, row, key)
+    made_of = {
+        row.round: (row, m.payload) for row, m in zip(rows, (first, second, third), strict=True)
+    }
+    assert are_made_of(of, made_of, keys)
     assert not agent.state.keys.of(of.digest)
 
 

@@ -12,7 +12,14 @@ from fsir.privacy.plan import SCREENING, final_stage, first_stage
 from fsir.task.secure import ROLES
 from fsir.wire.shared import decode_shared
 from tests.aggregator.secure.pair import PAIRS
-from tests.edge_agent.learning.rounds import ACTIVE, Counted, expected_blocks, several
+from tests.edge_agent.learning.rounds import (
+    ACTIVE,
+    Counted,
+    are_made_of,
+    drawn_keys,
+    expected_blocks,
+    several,
+)
 from tests.edge_agent.learning.test_round_crashes import RECORDS, ROUNDS, Schedule, check_intervals
 from tests.edge_agent.secure.answering import Led, answer, opened_alone
 
@@ -47,7 +54,6 @@ class SealedSchedule(Schedule):
             for role in ROLES:
                 if self.calm or self.rng.random() < 0.6:
                     self.answers.append(answer(message, role, task=self.task))
-        self.key = self.key or self.state.keys.of(self.task.digest)
 
 
 @pytest.mark.parametrize(
@@ -57,25 +63,31 @@ class SealedSchedule(Schedule):
 )
 def test_no_sealed_round_is_lost_or_doubled_whatever_happens_in_between(seeds):
     for seed in seeds:
-        schedule = SealedSchedule(seed)
-        schedule.run()
+        with drawn_keys() as keys:
+            schedule = SealedSchedule(seed)
+            schedule.run()
         task = schedule.task
         assert not schedule.agent.reason, seed
         ledger = {(row.stage, row.round): row for row in schedule.state.ledger()}
         came = schedule.counted.came
         assert set(came) == set(ledger), seed
         assert all(len(payloads) == 1 for payloads in came.values()), seed
-        for which, (payload,) in came.items():
-            if which[0] != SCREENING:  # whose noise comes from no key
-                row = ledger[which]
-                stage = _stage(task)
-                expected = np.concatenate(expected_blocks(task, row, schedule.key))
-                assert opened_alone(task, stage, payload) == expected.tolist(), (seed, which)
+        finals = {
+            round: (ledger[stage, round], payload)
+            for (stage, round), (payload,) in came.items()
+            if stage != SCREENING  # whose noise comes from no key
+        }
+        assert are_made_of(task, finals, keys, sealed_is_made_of), seed
         check_intervals(task, list(ledger.values()), seed)
         if schedule.agent.phase is Phase.SERVING:
             assert schedule.state.outbox() == []
             assert {row.verdict for row in ledger.values()} <= {"counted", "duplicate"}, seed
             assert not any(schedule.state.answers(row.report) for row in ledger.values())
+
+
+def sealed_is_made_of(task, payload, row, key):
+    expected = np.concatenate(expected_blocks(task, row, key))
+    return opened_alone(task, _stage(task), payload) == expected.tolist()
 
 
 def _stage(task):

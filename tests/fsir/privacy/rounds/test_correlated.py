@@ -7,10 +7,10 @@ import pytest
 
 from fsir.privacy.noise import SeededNoise, SystemNoise
 from fsir.privacy.plan import first_stage
-from fsir.privacy.rounds.correlated import KEY_BYTES, KeyedNoise, RoundNoise, round_noise
+from fsir.privacy.rounds.correlated import KEY_BYTES, KeyedNoise, RoundNoise, key_for, round_noise
 from tests.fsir.privacy.rounds.tasks import small_task
 
-KEY = bytes(range(KEY_BYTES))
+KEY = bytes(range(256)) * 2  # for 16 rounds
 COUNT = 20_000
 
 
@@ -41,7 +41,7 @@ def test_a_key_gives_the_same_round_again_and_another_key_does_not():
 
 
 def test_rounds_and_blocks_of_one_key_have_normals_of_their_own():
-    rounds = [KeyedNoise(KEY, label) for label in ("final", "final 2")]
+    rounds = [KeyedNoise(KEY[:KEY_BYTES], label) for label in ("final", "final 2")]
     blocks = [noise.normals(COUNT) for noise in rounds for _ in range(2)]
     correlations = np.corrcoef(blocks) - np.eye(4)
     assert np.abs(correlations).max() < 6 / COUNT**0.5
@@ -57,6 +57,16 @@ def test_a_correlated_round_without_a_key_is_not_made():
     stage = first_stage(small_task(rounds=5))
     with pytest.raises(ValueError, match="a key of 0 bytes"):
         round_noise(SystemNoise(), stage, 1)
+
+
+def test_a_key_grows_with_the_rounds_and_stays_what_it_was():
+    first = key_for(1)
+    third = key_for(3, first)
+    assert len(first) == KEY_BYTES
+    assert len(third) == 3 * KEY_BYTES
+    assert third.startswith(first)
+    assert key_for(2, third) == third
+    assert key_for(3, first) != third  # whoever goes on from a copy has noise of its own
 
 
 @pytest.mark.parametrize("round", [0, 6])
