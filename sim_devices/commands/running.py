@@ -12,6 +12,7 @@ from pathlib import Path
 from fsir.errors import FsirError
 from fsir.net.files import writing
 from sim_devices.commands.options import picture_folder
+from sim_devices.commands.trust import cohort_of
 from sim_devices.network.federation import PATIENCE_SECONDS, Outcome, federate
 from sim_devices.network.fleet import Faults
 from sim_devices.results import report
@@ -21,6 +22,7 @@ from sim_devices.scenarios.tasks import Setting, build
 
 COMPARED = ("none", "gaussian", "iid", "vgm")
 SAFE_DELTA = 1e-6
+SHAREABLE = ("gaussian", "none")  # mechanisms that two aggregators can open sums of
 
 
 def delta_of(options: Namespace) -> float | None:
@@ -99,6 +101,7 @@ def federation(
         dimension=dimension,
     )
     task = build(scenario.population, scenario.geometry, setting)
+    cohort = cohort_of(options, len(scenario.population.devices), absent=options.absent)
     with _progress(f"{task.name}, {mechanism}, delta {task.privacy.delta:.1g}") as update:
         return federate(
             scenario.population,
@@ -108,6 +111,8 @@ def federation(
             faults=_faults(options),
             progress=update,
             patience=patience,
+            # Beside it, --compare shows mechanisms of which nobody can open sums.
+            cohort=cohort if mechanism in SHAREABLE else None,
         )
 
 
