@@ -93,15 +93,18 @@ def federation(
     patience: float = PATIENCE_SECONDS,
 ) -> Outcome:
     """One federation over MQTT, with a bar that shows how far it is."""
+    cohort = cohort_of(options, len(scenario.population.devices), absent=options.absent)
+    if mechanism not in SHAREABLE:
+        cohort = None  # --compare shows these beside it
     setting = Setting(
         epsilon=options.epsilon,
         delta=delta,
         unit_records=options.unit_records,
         mechanism=mechanism,
         dimension=dimension,
+        cohort=cohort,
     )
     task = build(scenario.population, scenario.geometry, setting)
-    cohort = cohort_of(options, len(scenario.population.devices), absent=options.absent)
     with _progress(f"{task.name}, {mechanism}, delta {task.privacy.delta:.1g}") as update:
         return federate(
             scenario.population,
@@ -111,8 +114,7 @@ def federation(
             faults=_faults(options),
             progress=update,
             patience=patience,
-            # Beside it, --compare shows mechanisms of which nobody can open sums.
-            cohort=cohort if mechanism in SHAREABLE else None,
+            cohort=cohort,
         )
 
 

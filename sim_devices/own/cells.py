@@ -67,7 +67,8 @@ class Laboratory:
     delta: float = 1e-6
     unit_records: int = 1
     seed: int = 1
-    simulate: Federate | None = None  # with more devices than there are; None: `in_process`
+    # Of so many devices, how many two aggregators open together; None: there is one.
+    cohort: Callable[[int], int | None] = lambda devices: None
 
     def run(self, cell: Cell) -> Point:
         """The cell, under a task that was made for it."""
@@ -78,7 +79,7 @@ class Laboratory:
         fleets = [self._population(fleet_of(devices, cell.devices, seed)) for seed in seeds]
         setting = self._setting(cell)
         task = build(fleets[0], self.sample, setting)
-        federate = (self.simulate or in_process) if simulated else self.federate
+        federate = self.alone if simulated else self.federate
         outcomes = [federate(fleet, task, seed) for fleet, seed in zip(fleets, seeds, strict=True)]
         scores = [measure_of(outcome)(self.population.unseen) for outcome in outcomes]
         median = int(np.argsort(scores, kind="stable")[draws // 2])
@@ -90,6 +91,10 @@ class Laboratory:
             why=proposal_of(fleets[0], self.sample, setting).why,
         )
 
+    def alone(self, population: Population, task: Task, seed: int) -> Outcome:
+        """A federation in this process."""
+        return in_process(population, task, seed, self.cohort(len(population.devices)))
+
     def _population(self, fleet: list[DeviceStream]) -> Population:
         return replace(self.population, devices=tuple(fleet))
 
@@ -99,6 +104,7 @@ class Laboratory:
             delta=self.delta,
             unit_records=self.unit_records,
             records=cell.records,
+            cohort=self.cohort(cell.devices),
         )
 
 

@@ -173,18 +173,26 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _laboratory(options: argparse.Namespace, own: Own) -> Laboratory:
+    def cohort(devices: int) -> int | None:
+        return cohort_of(options, devices)
+
     def alone(population: Population, task: Task, seed: int) -> Outcome:
-        return in_process(population, task, seed, cohort_of(options, len(population.devices)))
+        return in_process(population, task, seed, cohort(len(population.devices)))
 
     def over_mqtt(population: Population, task: Task, seed: int) -> Outcome:
-        cohort = cohort_of(options, len(population.devices))
-        return federate(population, task, broker=options.broker or "auto", seed=seed, cohort=cohort)
+        return federate(
+            population,
+            task,
+            broker=options.broker or "auto",
+            seed=seed,
+            cohort=cohort(len(population.devices)),
+        )
 
     return Laboratory(
         population=own.scenario.population,
         sample=own.sample,
         federate=alone if options.fast else over_mqtt,
-        simulate=alone,
+        cohort=cohort,
         draws=DRAWS if options.fast else 1,
         delta=options.delta,
         unit_records=options.unit_records,

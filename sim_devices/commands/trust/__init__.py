@@ -12,8 +12,8 @@ LOCAL = "local"
 SECURE = "secure"
 
 
-def add_trust(parser: argparse.ArgumentParser) -> None:
-    """The options."""
+def add_whom(parser: argparse.ArgumentParser) -> None:
+    """Whom one trusts."""
     parser.add_argument(
         "--trust",
         choices=[LOCAL, SECURE],
@@ -21,6 +21,11 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
         help="local: nobody, each device adds all of its noise (default); secure: that one of two "
         "aggregators is honest, who open sums alone",
     )
+
+
+def add_trust(parser: argparse.ArgumentParser) -> None:
+    """Whom one trusts, and with how many devices together."""
+    add_whom(parser)
     parser.add_argument(
         "--cohort",
         type=positive,
@@ -29,16 +34,22 @@ def add_trust(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def is_secure(options: argparse.Namespace) -> bool:
+    """Whether two aggregators are asked for, who then must be able to seal."""
+    if options.trust == SECURE:
+        require("cryptography")
+    return bool(options.trust == SECURE)
+
+
 def cohort_of(options: argparse.Namespace, devices: int, *, absent: float = 0.0) -> int | None:
     """How many devices a sum has at least; None where nobody opens sums."""
-    if options.trust == LOCAL:
+    if not is_secure(options):
         if options.cohort is not None:
             raise FsirError(
                 f"--cohort {options.cohort}: with local noise no sums are opened; add --trust "
                 "secure, or leave it out"
             )
         return None
-    require("cryptography")
     if options.cohort is not None:
         return min(int(options.cohort), devices)
     if absent > 0.0:
