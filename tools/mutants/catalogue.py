@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NOISE = "fsir/privacy/noise.py"
+WORDS = "fsir/privacy/normal/words.py"
 RELEASE = "fsir/privacy/release.py"
 QUANTISER = "fsir/privacy/quantiser.py"
 EXACT_MAP = "fsir/task/exact_map.py"
@@ -154,8 +155,15 @@ MUTANTS = (
     ),
     _mutant("tails cut at 4 sd", (NOISE, _SCALED, "(sd / step) * np.clip(z, -4.0, 4.0)")),
     _mutant(
-        "float32 normals",
-        (NOISE, "for word in words), np.float64, count)", "for word in words), np.float32, count)"),
+        "float32 normals where they are few",
+        (WORDS, "for word in words), np.float64, count)", "for word in words), np.float32, count)"),
+    ),
+    _mutant(
+        "float32 normals where they are many",
+        (WORDS, "normals = np.empty(count)", "normals = np.empty(count, np.float32)"),
+    ),
+    _mutant(
+        "signs lost where words are many", (WORDS, "return np.negative(z,", "return np.abs(z,")
     ),
     _mutant(
         "clip skipped everywhere",
