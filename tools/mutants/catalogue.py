@@ -103,9 +103,10 @@ drawn = noise.perturb(exact[block.name].reshape(-1), sd, block.step)
         return drawn
 """
 _LEARNED_UNCLIPPED = """\
-self._sums.add(self.quantiser.whole(np.array([row]), np.array([h])), np.array([h]))
+row = waiting.rows[count : count + 1].copy()
+        self._sums.add(self.quantiser.whole(row, np.array([h])), np.array([h]))
         return True
-        self._buffer[self._waiting] = row
+        waiting.slices[count] = h
 """
 _LATE = """\
         for row in vars(self).pop("late", []):
@@ -175,7 +176,7 @@ MUTANTS = (
     ),
     _mutant(
         "clip skipped in `learn_one`",
-        (MOMENTS, "self._buffer[self._waiting] = row\n", _LEARNED_UNCLIPPED),
+        (MOMENTS, "waiting.slices[count] = h\n", _LEARNED_UNCLIPPED),
     ),
     _mutant(
         "truncation skipped",
