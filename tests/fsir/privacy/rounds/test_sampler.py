@@ -9,14 +9,8 @@ from scipy import stats
 
 from fsir.limits import MAX_ROUNDS
 from fsir.privacy.budget import published_values
-from fsir.privacy.noise import (
-    FAR_SIGMAS,
-    RELATIVE_ERROR,
-    RESOLUTION,
-    Noise,
-    normal_of,
-    sampling_error,
-)
+from fsir.privacy.noise import FAR_SIGMAS, RELATIVE_ERROR, RESOLUTION, Noise, sampling_error
+from fsir.privacy.normal.words import normal_of
 from fsir.privacy.plan import first_stage
 from fsir.privacy.rounds.correlated import RoundNoise
 from fsir.privacy.rounds.factorisation import Factorisation, factorisation_of
