@@ -34,6 +34,7 @@ from aggregator.results.estimates import Estimating, Estimation
 from aggregator.store.base import Store, StoreBusyError, StoreError
 from fsir.errors import AccumulatorError
 from fsir.task.task import Task
+from fsir.wire.messages import topic
 
 log = logging.getLogger("fsir.aggregator")
 # Receipts repeated at a time: the intake must not wait for those of a large fleet.
@@ -57,7 +58,7 @@ class Aggregator:
         self.asks: Counter[tuple[str, str]] = Counter()  # by (task, answer), since the start
         self.federations = {task.name: Federation(as_begun(store, task)) for task in tasks}
         self.estimating = Estimating(store, debounce, expected)
-        self._activating = Activating(store)
+        self.activating = Activating(store)
         if len(self.federations) < len(tasks):
             raise StoreError(
                 f"tasks {[task.name for task in tasks]}: "
@@ -67,6 +68,13 @@ class Aggregator:
         self._before = 0  # reports with smaller numbers have their receipts to be repeated
         # Devices of whom something was told on this connection, by what it was and by task.
         self._told: dict[tuple[str, str], set[str]] = {}
+
+    def topics(self, share: str | None = None) -> list[str]:
+        """What to subscribe to, alone or together with other workers."""
+        federations = self.federations.values()
+        names = [topic(federation.name, "report", "+") for federation in federations]
+        names += [topic(f.name, "ask", "+") for f in federations if f.task.tells_copies_apart]
+        return [f"$share/{share}/{name}" for name in names] if share else names
 
     # --- start ----------------------------------------------------------------------------------
 
@@ -83,7 +91,7 @@ class Aggregator:
 
     def _register(self, federation: Federation, now: float) -> list[Publication]:
         replaces = retained.register(self.store, federation, now)
-        self._activating.notice(federation)
+        self.activating.notice(federation)
         self.estimating.recall(federation)
         return retained.at_start(self.store, federation, replaces)
 
@@ -118,9 +126,9 @@ class Aggregator:
         """Messages taken and not yet committed."""
         return len(self._waiting)
 
-    def take(self, topic: str, payload: bytes) -> None:
-        """Take a message; nothing is looked at, kept or promised before `commit`."""
-        self._waiting.append(Arrival(topic=topic, raw=payload))
+    def take(self, place: str, payload: bytes) -> None:
+        """Take a message of a topic; nothing is looked at, kept or promised before `commit`."""
+        self._waiting.append(Arrival(topic=place, raw=payload))
 
     def drop(self) -> None:
         """Forget what was taken and not committed.
@@ -166,9 +174,9 @@ class Aggregator:
 
     def _commit(self, arrivals: list[Arrival], now: float) -> list[Publication]:
         for federation in self.federations.values():
-            self._activating.notice(federation)
+            self.activating.notice(federation)
         asks, reports = asking.apart(arrivals, self.federations.values())
-        intake.read(reports, self.federations.values())
+        self._read(reports)
         publications: list[Publication] = []
         with self.store.transaction():
             for federation in self.federations.values():
@@ -176,14 +184,22 @@ class Aggregator:
                 publications += asking.answer(self.store, federation, asks)
                 mine = [arrival for arrival in reports if arrival.federation is federation]
                 if mine:
-                    publications += merging.count(self.store, federation, mine, now)
-                    publications += self._activating.activate(federation, now)
+                    publications += self._count(federation, mine, now)
+                    publications += self.activating.activate(federation, now)
             merging.quarantine(self.store, arrivals, now)
         answered = [arrival for arrival in asks if arrival.refusal is None]
         judged = [arrival for arrival in asks if arrival.refusal is not None] + reports
         self.asks.update((arrival.name, arrival.outcome) for arrival in answered)
         self.verdicts.update((arrival.name, arrival.outcome) for arrival in judged)
         return publications
+
+    def _read(self, reports: Sequence[Arrival]) -> None:
+        intake.read(reports, self.federations.values())
+
+    def _count(
+        self, federation: Federation, reports: Sequence[Arrival], now: float
+    ) -> list[Publication]:
+        return merging.count(self.store, federation, reports, now)
 
     # --- the active set and the subspace --------------------------------------------------------
 
@@ -195,9 +211,9 @@ class Aggregator:
         """
         publications = []
         for federation in self.federations.values():
-            if self._activating.due(federation, now):
+            if self.activating.due(federation, now):
                 with self.store.transaction():
-                    publications += self._activating.activate(federation, now)
+                    publications += self.activating.activate(federation, now)
             publications += retained.repeated(self.store, federation, now)
             publications += self._tell(federation)
         return publications
@@ -248,7 +264,7 @@ class Aggregator:
         For a caller who runs them elsewhere and hands them to `estimating.publish`.
         """
         for federation in self.federations.values():
-            self._activating.notice(federation)
+            self.activating.notice(federation)
         return self.estimating.due(self.federations.values(), now)
 
     def withdraw(self, device: str, now: float) -> int:

@@ -28,7 +28,6 @@ from aggregator.store.base import StoreBusyError
 from fsir.errors import FsirError
 from fsir.net.backoff import Delays
 from fsir.net.broker import Broker
-from fsir.wire.messages import topic
 
 log = logging.getLogger("fsir.aggregator")
 MOST_MESSAGES = 1000  # per transaction, about: waiting for the disk is what a batch shares ...
@@ -181,7 +180,7 @@ class Daemon:
         retained = self.aggregator.start(time.time())
         wire = self._connector.open()
         self._wire = wire
-        wire.subscribe(self._topics())
+        wire.subscribe(self.aggregator.topics(self._share))
         wire.publish(retained)
         self._opened = time.monotonic()
         self._connections += 1
@@ -193,12 +192,6 @@ class Daemon:
             self._turn(wire)
         if self.aggregator.waiting:
             self._flush(wire)
-
-    def _topics(self) -> list[str]:
-        federations = self.aggregator.federations.values()
-        topics = [topic(federation.name, "report", "+") for federation in federations]
-        topics += [topic(f.name, "ask", "+") for f in federations if f.task.tells_copies_apart]
-        return [f"$share/{self._share}/{name}" for name in topics] if self._share else topics
 
     def _turn(self, wire: Wire) -> None:
         """Take what is there; commit it if there is nothing more, or enough."""

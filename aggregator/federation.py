@@ -88,6 +88,7 @@ class Federation:
         self.body = task.encode()
         self.digest = task.digest
         self.key = 0  # in the store
+        self.by = ""  # which of two aggregators this is, if there are two
         self.editions: dict[bytes, int] = {}  # digests and keys of all that had this name
         self.records = allowed_sizes(task)
         self.first = first_stage(task).name  # the stage that an unreadable report most likely meant

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from fsir.privacy.plan import FINAL
 from fsir.wire import codec
 from fsir.wire.messages import STAGES, STATUSES, Ask, report_id, topic
 from fsir.wire.sealed import SealedReport, decode_sealed
+from fsir.wire.shared import Shared
 from fsir.wire.unpack import unpack
 
 REFUSED = STATUSES[2]
@@ -46,6 +48,7 @@ class Arrival:
     refusal: Refusal | None = None
     barred: bool = False  # the device was withdrawn: nothing of it is kept, whatever it sends
     values: Integers | None = None
+    share: bytes = b""  # ours of a sealed report
 
     @property
     def name(self) -> str:
@@ -74,18 +77,9 @@ def read(arrivals: Sequence[Arrival], federations: Iterable[Federation]) -> None
 
 def parse(arrival: Arrival, reports: Mapping[str, Federation]) -> None:
     """Fill in what one message says, or why it is refused."""
-    arrival.id = report_id(arrival.raw)
-    place, _, device = arrival.topic.rpartition("/")
-    federation = reports.get(place)
-    if federation is None or not DEVICE_NAME.match(device):
-        arrival.refusal = Refusal(
-            "wrong topic", f"topic {arrival.topic[:100]!r} is not the report of a task here"
-        )
+    federation = placed(arrival, reports)
+    if federation is None:
         return
-    arrival.federation = federation
-    arrival.device = device
-    arrival.task = federation.digest
-    arrival.stage = federation.first
     try:
         report = _unseal(arrival)
     except VersionError as error:
@@ -93,25 +87,55 @@ def parse(arrival: Arrival, reports: Mapping[str, Federation]) -> None:
     except MessageError as error:
         arrival.refusal = Refusal("malformed", str(error))
     else:
-        arrival.refusal = _mismatch(report, device, federation)
+        arrival.refusal = _mismatch(report, arrival.device, federation)
         if arrival.refusal is None:
             arrival.report = report
 
 
+def placed(arrival: Arrival, reports: Mapping[str, Federation]) -> Federation | None:
+    """The federation that the topic of a message names, filled in; None if it is refused."""
+    arrival.id = report_id(arrival.raw)
+    place, _, device = arrival.topic.rpartition("/")
+    federation = reports.get(place)
+    if federation is None or not DEVICE_NAME.match(device):
+        arrival.refusal = Refusal(
+            "wrong topic", f"topic {arrival.topic[:100]!r} is not the report of a task here"
+        )
+        return None
+    arrival.federation = federation
+    arrival.device = device
+    arrival.task = federation.digest
+    arrival.stage = federation.first
+    return federation
+
+
 def _unseal(arrival: Arrival) -> SealedReport:
     table = unpack(arrival.raw, "report")
-    # Whatever else is wrong, the receipt should reach the report that it is about.
+    note(arrival, table)
+    return decode_sealed(table)
+
+
+def note(arrival: Arrival, table: Mapping[str, Any]) -> None:
+    """Whatever else is wrong, the receipt should reach the report that it is about."""
     if table.get("stage") in STAGES:
         arrival.stage = table["stage"]
     if isinstance(table.get("task"), bytes) and len(table["task"]) == 32:
         arrival.task = table["task"]
     if type(table.get("round")) is int and 1 < table["round"] <= MAX_ROUNDS:
         arrival.round = table["round"]
-    return decode_sealed(table)
 
 
 def _mismatch(report: SealedReport, device: str, federation: Federation) -> Refusal | None:
     """Why a report that can be read does not belong here."""
+    fault = misplaced(report, device, federation)
+    if fault is not None:
+        return fault
+    layout = federation.layouts[report.stage]
+    return _wrong_shape(report, layout) or _wrong_size(report, federation.records)
+
+
+def misplaced(report: SealedReport | Shared, device: str, federation: Federation) -> Refusal | None:
+    """Why a report is of another task, device or stage."""
     name = federation.name
     if report.task != federation.digest:
         made_for = report.task.hex()[:16]
@@ -121,8 +145,7 @@ def _mismatch(report: SealedReport, device: str, federation: Federation) -> Refu
         return Refusal(
             "wrong device", f"names {report.device!r} but came by the topic of {device!r}"
         )
-    layout = federation.layouts.get(report.stage)
-    if layout is None:
+    if report.stage not in federation.layouts:
         if report.stage == FINAL:
             return Refusal("no active set", "the active set has not been published yet")
         return Refusal("wrong stage", f"task {name!r} has no {report.stage} report")
@@ -131,7 +154,7 @@ def _mismatch(report: SealedReport, device: str, federation: Federation) -> Refu
         last = "one round" if rounds == 1 else f"rounds 1 to {rounds}"
         text = f"round {report.round} where the {report.stage} stage of {name!r} has {last}"
         return Refusal("wrong round", text)
-    return _wrong_shape(report, layout) or _wrong_size(report, federation.records)
+    return None
 
 
 def _wrong_shape(report: SealedReport, layout: Layout) -> Refusal | None:

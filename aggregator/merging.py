@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from aggregator.rounds.sets import rounds_of, text_of
 from aggregator.store.base import Counted, Place, RefusedRow, ReportRow, Store
 from fsir.limits import ID_BYTES
 from fsir.privacy.plan import FINAL
+from fsir.task.secure import HELPER
 from fsir.wire import messages
 from fsir.wire.messages import Receipt, Verdict
 
@@ -22,10 +23,16 @@ COUNTED, DUPLICATE, REFUSED = messages.STATUSES
 
 Ids = Mapping[Place, bytes]
 Known = Mapping[tuple[str, str], Counted]  # the last round that is counted, by device and stage
+# What keeps new reports, inside the transaction.
+Keep = Callable[[Store, Federation, Sequence[Arrival], float], None]
 
 
 def count(
-    store: Store, federation: Federation, arrivals: Sequence[Arrival], now: float
+    store: Store,
+    federation: Federation,
+    arrivals: Sequence[Arrival],
+    now: float,
+    keep: Keep | None = None,
 ) -> list[Publication]:
     """Decide about every arrival of one federation, merge the new ones, answer each."""
     devices = [arrival.device for arrival in arrivals]
@@ -35,19 +42,17 @@ def count(
     barred = store.withdrawn(federation.key, devices)
     again = store.readmitted(federation.key, places)
     held = numbers(store, federation, devices)
-    fresh: dict[tuple[str, int], list[Arrival]] = {}
+    fresh = []
     receipts = []
     for arrival in arrivals:
         arrival.barred = arrival.device in barred
         if arrival.refusal is None and _is_new(arrival, ids, again):
             ids[arrival.place] = arrival.id
             _note_last(known, arrival)
-            fresh.setdefault((arrival.stage, arrival.round), []).append(arrival)
+            fresh.append(arrival)
         number = held.get(arrival.device, b"")
         receipts.append(_answer(federation, arrival, {} if arrival.barred else known, number))
-    for (stage, round), group in fresh.items():
-        _merge(store, federation, stage, round, group, now)
-    _take(store, federation, [arrival for group in fresh.values() for arrival in group])
+    (keep or _keep)(store, federation, fresh, now)
     return receipts
 
 
@@ -78,6 +83,16 @@ def _note_last(known: dict[tuple[str, str], Counted], arrival: Arrival) -> None:
         known[arrival.device, arrival.stage] = Counted(arrival.round, arrival.id)
 
 
+def _keep(store: Store, federation: Federation, fresh: Sequence[Arrival], now: float) -> None:
+    """Keep new reports, and add them to the totals of their rounds."""
+    groups: dict[tuple[str, int], list[Arrival]] = {}
+    for arrival in fresh:
+        groups.setdefault((arrival.stage, arrival.round), []).append(arrival)
+    for (stage, round), group in groups.items():
+        _merge(store, federation, stage, round, group, now)
+    take(store, federation, [arrival.place for arrival in fresh])
+
+
 def _merge(
     store: Store,
     federation: Federation,
@@ -105,12 +120,12 @@ def _merge(
     store.put_totals(federation.key, stage, totals, round)
 
 
-def _take(store: Store, federation: Federation, fresh: Sequence[Arrival]) -> None:
-    """Remember which rounds devices have had counted, where these hang together."""
+def take(store: Store, federation: Federation, places: Sequence[Place]) -> None:
+    """Remember which rounds of devices are in the totals, where these hang together."""
     more: dict[str, list[int]] = {}
-    for arrival in fresh:
-        if federation.follows(arrival.stage):
-            more.setdefault(arrival.device, []).append(arrival.round)
+    for device, stage, round in places:
+        if federation.follows(stage):
+            more.setdefault(device, []).append(round)
     if not more:
         return
     known = store.taken(federation.key, FINAL, list(more))
@@ -123,8 +138,11 @@ def _take(store: Store, federation: Federation, fresh: Sequence[Arrival]) -> Non
 
 
 def numbers(store: Store, federation: Federation, devices: Sequence[str]) -> dict[str, bytes]:
-    """The numbers that hold for these devices; nobody asks under a task of version 1."""
-    if not federation.task.tells_copies_apart:
+    """The numbers that hold for these devices; nobody asks under a task of version 1.
+
+    Of two aggregators the leader is asked.
+    """
+    if not federation.task.tells_copies_apart or federation.by == HELPER:
         return {}
     return store.instances(federation.key, devices)
 
@@ -153,8 +171,10 @@ def receipt(
         last = known.get((device, stage))
         if stage not in verdicts and last is not None:
             verdicts[stage] = Verdict(last.id, COUNTED, round=last.round)
-    raw = messages.encode(Receipt(task, device, verdicts, number))
-    return Publication(messages.topic(federation.name, "receipt", device), raw, qos=0)
+    by = federation.by
+    message = Receipt(task=task, device=device, verdicts=verdicts, instance=number, by=by)
+    place = messages.receipt_topic(federation.name, device, by)
+    return Publication(place, messages.encode(message), qos=0)
 
 
 def receipt_of_withdrawn(

@@ -1,4 +1,4 @@
-"""What an aggregator publishes, all of it retained."""
+"""What an aggregator publishes."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ from typing import NamedTuple
 
 
 class Publication(NamedTuple):
-    """A retained message.
+    """A message, which the broker keeps for whoever comes later.
 
-    A receipt goes at QoS 0: if it is lost the device asks again. Nothing else may be lost.
+    A receipt goes at QoS 0: if it is lost the device asks again. Nothing else may be lost. What two
+    aggregators say to each other is not kept: they repeat it.
     """
 
     topic: str
     payload: bytes
     qos: int = 1
+    retain: bool = True

@@ -19,6 +19,11 @@ REASONS = {
     "nobody can know its features",
     "wrong shape": "the report holds other blocks, or votes of another shape, "
     "than the task asks for",
+    "does not open": "a share was sealed to another key than that of this aggregator, "
+    "or for another device, stage, round or task",
+    "not enrolled": "the operator of this aggregator has a roster, and the device is not on it",
+    "wrong cohort": "a message of the other aggregator that is not signed by it, "
+    "or is about nothing that is here",
     "wrong size": "the report is about another number of records than the task asks for",
     "implausible": "no honest device can have sent these sums: "
     "clip, number of records and noise do not allow them",

@@ -18,6 +18,7 @@ from aggregator.monitoring.http import HttpServer, pages
 from aggregator.mqtt.client_id import client_id
 from aggregator.overview.progress import EXPECT
 from aggregator.page.routes import LivePage
+from aggregator.store.base import Store
 from aggregator.store.sqlite import open_store
 from fsir.contract import load_task
 from fsir.errors import FsirError
@@ -25,10 +26,14 @@ from fsir.net.installed import require
 from fsir.net.login import add_login, broker_of
 from fsir.net.systemd import ready
 from fsir.net.web.token import token_of
+from fsir.task.secure import ROLES
+from fsir.task.task import Task
 
 log = logging.getLogger("fsir.aggregator")
 TOKEN_FILE = "--http-token-file"
 USER_HEADER = "--http-user-header"
+ROLE = "--role"
+KEY = "--role-key"
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]+\Z")
 
 PAGE = {
@@ -78,6 +83,12 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--store", required=True, metavar="sqlite:PATH", help="created if it does not exist"
     )
+    group.add_argument(
+        ROLE,
+        choices=ROLES,
+        help="which of two aggregators this is, for tasks with aggregation = 'secure'",
+    )
+    group.add_argument(KEY, metavar="FILE", help="its key, from `fsir-aggregator keys new`")
 
 
 def _add_pages(group: argparse._ArgumentGroup) -> None:
@@ -143,6 +154,7 @@ def run(args: argparse.Namespace) -> int:
     logs.set_up(args.log, args.log_level)
     tasks = [load_task(path) for path in args.task]
     broker = broker_of(args)
+    _check_role(args, tasks)
     if args.debounce < 0:
         raise FsirError(f"--debounce {args.debounce}: must be at least 0 seconds")
     if args.expect is not None and args.expect < 1:
@@ -153,13 +165,47 @@ def run(args: argparse.Namespace) -> int:
             store.put_setting(EXPECT, None if args.expect is None else str(args.expect))
         own = client_id(store)  # kept from the first start on, whatever name is used today
         worker = args.worker or own
-        aggregator = Aggregator(store, tasks, debounce=args.debounce, expected=args.expect)
+        aggregator = _aggregator(args, store, tasks)
         version = None if args.mqtt == "auto" else args.mqtt
         daemon = Daemon(aggregator, broker, client_id=worker, share=args.share, version=version)
         _run(daemon, args)
     finally:
         store.close()
     return 0
+
+
+def _check_role(args: argparse.Namespace, tasks: list[Task]) -> None:
+    """A role and its key are there exactly if the tasks have two aggregators."""
+    sealed = [task.name for task in tasks if task.secure is not None]
+    others = [task.name for task in tasks if task.secure is None]
+    if sealed and others:
+        raise FsirError(
+            f"task {sealed[0]!r} has two aggregators, task {others[0]!r} has one: "
+            "serve them by two processes, each with its own --store"
+        )
+    given = [name for name in (args.role, args.role_key) if name is not None]
+    if sealed and len(given) < 2:
+        raise FsirError(
+            f"task {sealed[0]!r} has two aggregators: say which one this is, by {ROLE} leader or "
+            f"{ROLE} helper, and give its {KEY}"
+        )
+    if others and given:
+        raise FsirError(
+            f"{ROLE} and {KEY} are for tasks with two aggregators; task {others[0]!r} has one: "
+            "leave them out"
+        )
+
+
+def _aggregator(args: argparse.Namespace, store: Store, tasks: list[Task]) -> Aggregator:
+    if args.role is None:
+        return Aggregator(store, tasks, debounce=args.debounce, expected=args.expect)
+    # Only such tasks need `cryptography`.
+    from aggregator.secure.core import SecureAggregator
+    from aggregator.secure.seat import Seat
+    from fsir.secure.keys import read_pair
+
+    seat = Seat(args.role, read_pair(args.role_key))
+    return SecureAggregator(store, tasks, seat, debounce=args.debounce, expected=args.expect)
 
 
 def _run(daemon: Daemon, args: argparse.Namespace) -> None:

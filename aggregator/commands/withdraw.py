@@ -12,6 +12,7 @@ from aggregator.commands.stored import add_json, add_store, opened
 from aggregator.enrolment.names import NAME_RULE
 from aggregator.enrolment.nearest import meant
 from aggregator.federation import Federation
+from aggregator.secure import withdrawal
 from aggregator.store.base import Store, StoreError
 from fsir.limits import DEVICE_NAME
 from fsir.privacy.plan import FINAL
@@ -24,6 +25,8 @@ accepted. A running daemon publishes the subspace without it within seconds, and
 which stops. The active
 set stays: it is pinned on all devices. `readmit` undoes a slip; it does not bring deleted bytes \
 back.
+
+Where two aggregators open sums, a report can be taken out at either of them until its sum is open.
 """
 }
 
@@ -51,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         taken = Counter({federation.name: 0 for federation in federations})
         since: dict[str, int] = {}
         for federation in federations:  # of one name there may be several editions
-            taken[federation.name] += merging.withdraw(store, federation, device, time.time())
+            taken[federation.name] += _withdraw(store, federation, device, args.future)
             if stay := store.compacted(federation.key, FINAL, device):
                 since[federation.name] = stay[-1] + 1
         scrubbed = store.scrub()
@@ -61,6 +64,12 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(device, taken, since, scrubbed)
     return 0
+
+
+def _withdraw(store: Store, federation: Federation, device: str, future: bool) -> int:
+    if federation.task.secure is None:
+        return merging.withdraw(store, federation, device, time.time())
+    return withdrawal.withdraw(store, federation, device, time.time(), future=future)
 
 
 def _require_known(store: Store, federations: list[Federation], device: str) -> None:

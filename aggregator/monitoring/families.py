@@ -114,6 +114,7 @@ class _Seen:
 
     target: Target
     states: Mapping[str, int]
+    unopened: int | None
     last_at: float | None
     newest: VersionRow | None
 
@@ -144,9 +145,16 @@ def _seen(store: Store, federation: Federation) -> _Seen:
     return _Seen(
         target=target_of(store, federation, states),
         states=states,
+        unopened=_unopened(store, federation),
         last_at=arrivals[0] if arrivals else None,
         newest=versions[-1] if versions else None,
     )
+
+
+def _unopened(store: Store, federation: Federation) -> int | None:
+    if federation.task.secure is None:
+        return None
+    return sum(store.waiting_shares(federation.key).values())
 
 
 # Of each task, as the store knows it.
@@ -162,6 +170,11 @@ _OF_A_TASK: tuple[tuple[str, str, Callable[[_Seen], float | None]], ...] = (
         lambda seen: seen.target.missing,
     ),
     ("fsir_roster_devices", "on the roster", lambda seen: seen.states["roster"]),
+    (
+        "fsir_unopened_reports",
+        "sealed reports that wait for a sum, where two aggregators open such",
+        lambda seen: seen.unopened,
+    ),
     (
         "fsir_last_report_timestamp_seconds",
         "when the last report was counted, in seconds since 1970",

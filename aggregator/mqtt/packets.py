@@ -111,13 +111,16 @@ def acknowledgement(mid: int) -> bytes:
     return b"\x40\x02" + mid.to_bytes(2, "big")
 
 
-def retained(topic: str, payload: bytes, version: str, mid: int = 0) -> bytes:
-    """PUBLISH, retained, at QoS 1 if it has a number, else at QoS 0."""
+def publish(
+    topic: str, payload: bytes, version: str, mid: int = 0, *, retain: bool = True
+) -> bytes:
+    """PUBLISH, at QoS 1 if it has a number, else at QoS 0."""
     name = topic.encode()
     number = mid.to_bytes(2, "big") if mid else b""
     properties = b"\x00" if version == "5" else b""  # none
     body = len(name).to_bytes(2, "big") + name + number + properties
-    return (b"\x33" if mid else b"\x31") + _length(len(body) + len(payload)) + body + payload
+    first = bytes([0x30 | (2 if mid else 0) | retain])
+    return first + _length(len(body) + len(payload)) + body + payload
 
 
 def subscription(topics: list[str], version: str, mid: int) -> bytes:

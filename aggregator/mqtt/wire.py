@@ -169,7 +169,7 @@ class Wire:
         self._queue.extend(publication for publication in publications if publication.qos)
         self._publish_more()
         at_once = [
-            packets.retained(publication.topic, publication.payload, self.version)
+            packets.publish(publication.topic, publication.payload, self.version)
             for publication in publications
             if not publication.qos
         ]
@@ -180,7 +180,15 @@ class Wire:
             publication = self._queue.popleft()
             mid = self._number()
             self._unconfirmed.add(mid)
-            self._write(packets.retained(publication.topic, publication.payload, self.version, mid))
+            self._write(
+                packets.publish(
+                    publication.topic,
+                    publication.payload,
+                    self.version,
+                    mid,
+                    retain=publication.retain,
+                )
+            )
 
     def _number(self) -> int:
         self._mid = self._mid % 65535 + 1

@@ -17,13 +17,18 @@
             "per_hour": reports per hour or None, "per_hour_over": over what, in words, or None,
             "last_at": time of the last report or None,
             "to_go_seconds": at this rate, or None,
-            "waits_for": {"code": "first report", "quorum", "active set", "estimate", "reports" or
-                "nothing", "text": the same in words}},
+            "waits_for": {"code": "first report", "quorum", "active set", "cohort", "estimate",
+                "reports" or "nothing", "text": the same in words}},
         "rounds": only if the task has several: {"of": how many, "current": the one that devices
             report in, by the clock or by what was counted, "counted": [{"round", "devices",
             "records"}, ...], the oldest first, `rounds.NEWEST` at most, "moved": how far the newest
             version has moved, in units of its expected error, or None, "drift_since": the round
             since which something has changed that noise does not explain, or None},
+        "cohorts": only if two aggregators open sums: {"cohort": devices in a sum at least,
+            "groups": how many, "waiting": reports that are not opened, "pools": [{"stage",
+            "round", "group", "waiting", "lacking": how many more a sum needs, "pending": whether
+            the other aggregator was asked, "opened": reports, "cohorts": sums}, ...],
+            `cohorts.NEWEST` at most},
         "subspace": None before there is one, else {
             "version", "published": time, "dimension", "singular_values": [float, ...],
             "noise_level": what singular values must exceed, "expected_error",
@@ -63,9 +68,11 @@ from typing import Any
 
 from aggregator.federation import Federation
 from aggregator.overview import devices, growth, picture, refusals
+from aggregator.overview.cohorts import cohorts
 from aggregator.overview.progress import progress
 from aggregator.overview.rounds import rounds
 from aggregator.overview.words import time_text
+from aggregator.results.opened import agrees_with_opened
 from aggregator.rounds.recount import agrees
 from aggregator.store.base import PublishedRow, Store
 from fsir.estimate.subspace import random_loss
@@ -90,6 +97,7 @@ def overview(
         "active": _active(federation),
         "progress": progress(store, federation, states, now),
         **rounds(store, federation, versions, now),
+        **cohorts(store, federation),
         "subspace": _subspace(subspace, shown),
         "history": growth.history(versions, shown, subspace),
         "forecast": growth.forecast(versions, subspace),
@@ -111,7 +119,8 @@ def _stages(store: Store, federation: Federation, recount: bool) -> dict[str, di
             devices = sum(store.patterns(federation.key, stage).values())
         stages[stage] = {"devices": devices, "records": sum(row.records for row in rows)}
         if recount:
-            stages[stage]["recount"] = agrees(store, federation, stage)
+            compared = agrees if federation.task.secure is None else agrees_with_opened
+            stages[stage]["recount"] = compared(store, federation, stage)
     return stages
 
 

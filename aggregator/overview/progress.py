@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from aggregator.federation import Federation
+from aggregator.overview.cohorts import opening
 from aggregator.overview.devices import current_stage
 from aggregator.overview.words import time_text
 from aggregator.store.base import Store
@@ -111,14 +112,20 @@ def _to_go(missing: int | None, per_hour: float | None) -> float | None:
 
 def waits_for(store: Store, federation: Federation, target: Target, counted: int) -> dict[str, str]:
     """What happens next, as a code for programs and in words."""
+    next_sum = opening(store, federation)
     if current_stage(federation) == SCREENING:
-        return _screening(store, federation, counted)
+        rule = federation.task.screening
+        complete = rule is not None and counted >= rule.quorum
+        return next_sum if next_sum and complete else _screening(store, federation, counted)
     if counted == 0:
         kind = "final report" if federation.task.screening else "report"
         return {"code": "first report", "text": f"the first {kind}"}
     shown = store.published(federation.key, "subspace")
     change = sum(row.change for row in store.rounds(federation.key, FINAL))
-    if shown is None or shown.change < change:
+    if next_sum is not None:
+        return next_sum
+    # The helper of two aggregators has no totals, and estimates nothing.
+    if change and (shown is None or shown.change < change):
         return {"code": "estimate", "text": "an estimate from what has come: `serve` makes it"}
     if target.missing:
         return {"code": "reports", "text": f"the reports of {target.missing} more device(s)"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from aggregator.overview import cohorts
 from aggregator.overview.words import rate_text, span_text
 
 _RECOUNTED = {
@@ -30,6 +31,7 @@ def lines(entry: dict[str, Any]) -> Iterator[str]:
         yield f"  {stage}: {count['devices']} devices, {count['records']} records{recounted}"
     yield from _progress(entry)
     yield from _rounds(entry)
+    yield from cohorts.lines(entry)
     if entry["active"] is not None:
         shown = ", ".join(entry["active"][:5]) + (", ..." if len(entry["active"]) > 5 else "")
         yield f"  active set: {len(entry['active'])} features ({shown})"

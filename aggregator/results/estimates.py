@@ -16,7 +16,7 @@ from fsir.estimate import subspace
 from fsir.estimate.forecast import Forecast, forecast
 from fsir.estimate.totals import Totals
 from fsir.privacy.plan import FINAL
-from fsir.task.task import TRIMMED
+from fsir.task.task import SECURE, TRIMMED
 from fsir.wire import messages
 from fsir.wire.decode import decode
 from fsir.wire.messages import Subspace
@@ -126,7 +126,8 @@ class Estimating:
         if change <= known:
             return []
         totals = None
-        if federation.task.aggregation != TRIMMED and not federation.follows(FINAL):
+        plain = federation.task.aggregation not in (TRIMMED, SECURE)
+        if plain and not federation.follows(FINAL):
             row = self._store.totals(federation.key, FINAL)
             totals = federation.totals(row)
             change = row.change

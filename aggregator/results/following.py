@@ -7,11 +7,14 @@ that some device has. It does not matter how many reports they are made of.
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from aggregator.federation import Federation
+from aggregator.results.opened import series
 from aggregator.rounds.sets import rounds_of
 from aggregator.store.base import Store
 from fsir.estimate.rounds.history import History
@@ -19,7 +22,7 @@ from fsir.estimate.rounds.memory import remember
 from fsir.estimate.subspace import projection_loss
 from fsir.estimate.totals import Totals
 from fsir.privacy.plan import FINAL
-from fsir.task.task import Task
+from fsir.task.task import SECURE, Task
 from fsir.wire.messages import Subspace
 
 
@@ -48,6 +51,8 @@ def follow(store: Store, federation: Federation) -> Followed:
     """
     history = history_of(store, federation)
     found = remember(federation.task, history)
+    if federation.task.aggregation == SECURE:
+        found.totals.devices = _devices(store, federation, found.weights)
     drift = None if found.drift is None else found.drift.since
     return Followed(found.totals, history.last, found.since, drift)
 
@@ -62,7 +67,15 @@ def history_of(store: Store, federation: Federation) -> History:
             history.records[row.round] = row.records
     patterns = store.patterns(federation.key, FINAL)
     history.patterns = {rounds_of(text): devices for text, devices in patterns.items()}
+    if federation.task.aggregation == SECURE:  # noise of nobody's device is in the sums, too
+        history.patterns = dict(Counter(history.patterns) + Counter(series(store, federation)))
     return history
+
+
+def _devices(store: Store, federation: Federation, weights: Mapping[int, float]) -> int:
+    """Devices alone, of those whose noise a history knows."""
+    patterns = store.patterns(federation.key, FINAL)
+    return sum(count for text, count in patterns.items() if set(rounds_of(text)) & set(weights))
 
 
 def with_movement(task: Task, made: Subspace, before: Subspace | None) -> Subspace:

@@ -1,4 +1,4 @@
-"""From the store to what an estimate starts from: cached sums or, if the task says so, trimmed.
+"""From the store to what an estimate starts from: cached sums, or trimmed or opened ones.
 
 Trimming needs every report by itself, so the stored bytes are opened again; intake and totals know
 nothing about it. Of a wide report so many coordinates are gathered at a time that memory stays
@@ -13,12 +13,13 @@ from contextlib import suppress
 import numpy as np
 
 from aggregator.federation import Federation, Layout
+from aggregator.results.opened import gather_opened
 from aggregator.store.base import Store, StoreError
 from fsir.arrays import Integers
 from fsir.estimate.totals import Totals
 from fsir.estimate.trimming import trimmed_sum, trimmed_totals
 from fsir.privacy.plan import FINAL
-from fsir.task.task import TRIMMED
+from fsir.task.task import SECURE, TRIMMED
 from fsir.wire import codec
 from fsir.wire.sealed import decode_sealed
 from fsir.wire.unpack import unpack
@@ -39,6 +40,8 @@ def gather(store: Store, federation: Federation, stage: str = FINAL) -> Totals:
 
     Call it where the store stands still: in a transaction or on a snapshot.
     """
+    if federation.task.aggregation == SECURE:
+        return gather_opened(store, federation, stage)
     row = store.totals(federation.key, stage)
     if federation.task.aggregation != TRIMMED or row.devices == 0:
         return federation.totals(row, stage)

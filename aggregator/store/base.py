@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from aggregator.store.sealed import SealedStore
 from fsir.errors import FsirError
 
 LAST_NUMBER = 2**63 - 1  # of a report
@@ -135,7 +136,7 @@ class Counted(NamedTuple):
     id: bytes
 
 
-class Store(Protocol):
+class Store(SealedStore, Protocol):
     """Everything that survives a crash."""
 
     def close(self) -> None: ...
@@ -262,6 +263,7 @@ class Store(Protocol):
     def strike(self, task: str, devices: Iterable[str]) -> int: ...
     def roster_size(self, task: str) -> int: ...
     def on_roster(self, task: str, limit: int, after: str = "") -> list[str]: ...
+    def listed(self, task: str, devices: Sequence[str]) -> set[str]: ...
     def known_devices(self, task: int, name: str) -> list[str]:
         """Every name that was counted, has asked, was withdrawn or is on the roster, once."""
         ...

@@ -6,7 +6,8 @@ fraction of a second; no report is opened.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Mapping, Sequence
 
 from aggregator.store.database import Database
 
@@ -72,6 +73,15 @@ class Devices(Database):
             (task, after, limit),
         )
         return [device for (device,) in rows]
+
+    def listed(self, task: str, devices: Sequence[str]) -> set[str]:
+        """Those of the devices that are on the roster of a task."""
+        rows = self._db.execute(
+            "SELECT device FROM roster"
+            " WHERE task = ? AND device IN (SELECT value FROM json_each(?))",
+            (task, json.dumps(devices)),
+        )
+        return {device for (device,) in rows}
 
     # --- states -----------------------------------------------------------------------------------
 

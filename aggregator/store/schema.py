@@ -87,4 +87,27 @@ ALTER TABLE version ADD COLUMN round INTEGER;
 ALTER TABLE version ADD COLUMN moved REAL;
 ALTER TABLE version ADD COLUMN drift INTEGER;
 """
-STEPS = (_REPORTS, _INSTANCES, _OPERATIONS, _ROUNDS)  # the k-th leads to format k
+# Where two aggregators open sums: reports that wait, ids of what was opened, and the cohorts.
+_SHARES = """
+CREATE TABLE share (seq INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES task, id BLOB NOT \
+NULL, device TEXT NOT NULL,
+    stage TEXT NOT NULL, round INTEGER NOT NULL, "group" INTEGER NOT NULL,
+    proposed INTEGER NOT NULL, UNIQUE (task, id));
+CREATE TABLE opened (task INTEGER NOT NULL REFERENCES task, id BLOB NOT NULL, device TEXT NOT NULL,
+    stage TEXT NOT NULL, round INTEGER NOT NULL, number INTEGER NOT NULL, PRIMARY KEY (task, id)) \
+WITHOUT ROWID;
+CREATE TABLE cohort (key INTEGER PRIMARY KEY, task INTEGER NOT NULL REFERENCES task, stage TEXT \
+NOT NULL, round INTEGER NOT NULL,
+    "group" INTEGER NOT NULL, number INTEGER NOT NULL, state TEXT NOT NULL, at REAL NOT NULL, \
+devices INTEGER NOT NULL,
+    records INTEGER NOT NULL, own BLOB NOT NULL, other BLOB NOT NULL, answer BLOB NOT NULL,
+    UNIQUE (task, stage, round, "group", number));
+CREATE TABLE noise_key (task INTEGER NOT NULL REFERENCES task, stage TEXT NOT NULL, "group" \
+INTEGER NOT NULL,
+    number INTEGER NOT NULL, key BLOB NOT NULL, PRIMARY KEY (task, stage, "group", number))
+    WITHOUT ROWID;
+CREATE INDEX share_pool ON share (task, stage, round, "group");
+CREATE INDEX share_device ON share (task, device);
+CREATE INDEX opened_device ON opened (task, device);
+"""
+STEPS = (_REPORTS, _INSTANCES, _OPERATIONS, _ROUNDS, _SHARES)  # the k-th leads to format k

@@ -23,12 +23,13 @@ from aggregator.store.history import History
 from aggregator.store.quarantine import Quarantine
 from aggregator.store.rounds import Rounds
 from aggregator.store.schema import STEPS
+from aggregator.store.shares import Shares
 from fsir.wire.messages import STAGES
 
 _REPORT = "device, stage, round, id, n, raw, at"
 
 
-class SqliteStore(Devices, History, Quarantine, Rounds):
+class SqliteStore(Devices, History, Quarantine, Rounds, Shares):
     """A `Store` for any number of workers on the same machine."""
 
     def __init__(self, path: str | Path, *, create: bool = True, update: bool = False) -> None:

@@ -6,7 +6,8 @@ of a device is at most
     n extent / worth + MOST_SIGMAS sd / worth + 1
 
 from 0, where `extent` is what one record can add to a sum, and each aggregator adds noise of at
-most `MOST_SIGMAS added / worth + 1`. A ring is wide enough if what `MOST_IN_COHORT` devices and two
+most `MOST_SIGMAS added / worth + 1`; noise that is correlated over rounds reaches as many times as
+far as its coefficients add up to. A ring is wide enough if what `MOST_IN_COHORT` devices and two
 aggregators can add up to is below half of it: then the centred residue *is* the sum. The narrowest
 of `WIDTHS` is taken. Devices that lie can make a sum wrap, as they can make it anything else.
 """
@@ -105,8 +106,9 @@ def largest_sum(task: Task, stage: Stage) -> float:
     n = report_size(task)
     reach = min(stage.truncate, stage.norm)
     extents = (reach, 1.0, reach * reach, reach * reach)
+    sigmas = MOST_SIGMAS * sum(abs(b) for b in stage.factorisation.coefficients)
     return max(
-        MOST_IN_COHORT * ((n * extent + MOST_SIGMAS * block.sd) / block.worth + 1.0)
-        + 2.0 * (MOST_SIGMAS * block.added / block.worth + 1.0)
+        MOST_IN_COHORT * ((n * extent + sigmas * block.sd) / block.worth + 1.0)
+        + 2.0 * (sigmas * block.added / block.worth + 1.0)
         for block, extent in zip(stage.blocks, extents, strict=True)
     )

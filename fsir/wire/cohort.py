@@ -1,4 +1,4 @@
-"""What two aggregators say to each other, each on the topic `cohort/<its own name>`.
+"""What two aggregators say to each other, each on the topic `cohort/<its role>`.
 
 The leader proposes reports to open together; the helper answers with those of them that it opens
 and its noised sum of their shares, or says why it opens nothing. Every message is signed: an

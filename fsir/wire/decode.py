@@ -7,6 +7,7 @@ from typing import Any, TypeVar
 
 from fsir.errors import MessageError
 from fsir.limits import ID_BYTES, MAX_FEATURES, MAX_ROUNDS, MAX_SLICES
+from fsir.task.secure import ROLES
 from fsir.wire import codec
 from fsir.wire.fields import MessageFields, read_message
 from fsir.wire.messages import (
@@ -64,8 +65,13 @@ def _receipt(fields: MessageFields) -> Receipt:
     if not isinstance(table, dict) or not set(table) <= set(STAGES):
         raise fields.wrong("verdicts", table, "a verdict per stage")
     verdicts = {stage: _verdict(fields, value) for stage, value in table.items()}
-    instance = fields.instance("instance") if fields.has("instance") else b""
-    return Receipt(task, device, verdicts, instance)
+    return Receipt(
+        task=task,
+        device=device,
+        verdicts=verdicts,
+        instance=fields.instance("instance") if fields.has("instance") else b"",
+        by=fields.as_choice("by", fields.get("by"), ROLES) if fields.has("by") else "",
+    )
 
 
 def _ask(fields: MessageFields) -> Ask:

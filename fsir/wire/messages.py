@@ -3,7 +3,8 @@
 Topics under `fsir/1/<task>/`: `task`, `ask/<device>`, `report/<device>`, `receipt/<device>`,
 `active`, `subspace`, `presence/<device>`. Whatever arrives either decodes to one of the frozen
 messages below or raises `MessageError`; nothing else. Where two aggregators open sums, reports are
-those of `fsir.wire.shared`, and on `cohort/<aggregator>` go those of `fsir.wire.cohort`.
+those of `fsir.wire.shared`, on `cohort/<role>` go those of `fsir.wire.cohort`, and the second
+aggregator answers on `receipt/<device>/helper`.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import numpy as np
 from fsir.arrays import Flags, Integers, Matrix
 from fsir.limits import ID_BYTES
 from fsir.privacy.plan import FINAL, SCREENING
+from fsir.task.secure import HELPER
 from fsir.wire import codec
 
 VERSION = 1
@@ -62,6 +64,7 @@ class Receipt:
     device: str
     verdicts: Mapping[str, Verdict]
     instance: bytes = b""  # the number that holds for this device, if it has asked
+    by: str = ""  # "leader" or "helper", where there are two aggregators
 
 
 @dataclass(frozen=True)
@@ -194,6 +197,16 @@ def topic(task: str, kind: str, device: str | None = None) -> str:
     return f"{PREFIX}/{task}/{kind}" if device is None else f"{PREFIX}/{task}/{kind}/{device}"
 
 
+def receipt_topic(task: str, device: str, by: str = "") -> str:
+    """Where an aggregator answers a device: the helper, one of two, in a place of its own.
+
+    >>> receipt_topic("walks", "pi-7", "leader"), receipt_topic("walks", "pi-7", "helper")
+    ('fsir/1/walks/receipt/pi-7', 'fsir/1/walks/receipt/pi-7/helper')
+    """
+    place = topic(task, "receipt", device)
+    return f"{place}/{by}" if by == HELPER else place
+
+
 # --- encoding -------------------------------------------------------------------------------------
 
 
@@ -235,7 +248,8 @@ def _report(report: Report) -> dict[str, Any]:
 def _receipt(receipt: Receipt) -> dict[str, Any]:
     verdicts = {stage: _verdict(verdict) for stage, verdict in receipt.verdicts.items()}
     body = {"task": receipt.task, "device": receipt.device, "verdicts": verdicts}
-    return body | ({"instance": receipt.instance} if receipt.instance else {})
+    told = {"instance": receipt.instance, "by": receipt.by}
+    return body | {key: value for key, value in told.items() if value}
 
 
 def _verdict(verdict: Verdict) -> list[Any]:

@@ -47,13 +47,14 @@ class Client:
 
 
 class Parties:
-    """The aggregator and two devices at one broker, and whoever else a test needs."""
+    """Both aggregators and two devices at one broker, and whoever else a test needs."""
 
     def __init__(self, authority: Authority, broker: ShippedBroker) -> None:
         self._authority = authority
         self._broker = broker
         self.ca = authority.pki / "ca.crt"
         self.aggregator = self.of(authority.aggregator() / "aggregator.crt")
+        self.helper = self.of(authority.aggregator("helper") / "aggregator.crt")
         self.a = self.device("A")
         self.b = self.device("B")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 from pathlib import Path
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from aggregator.commands import serve
 from tests.deploy.tools import DEPLOY, ROOT, run
 from tests.needs import need
 
@@ -33,6 +35,18 @@ def test_every_service_that_stays_is_locked_up(services: dict[str, Any]) -> None
             assert service["cap_drop"] == ["ALL"], name
             assert "user" not in service, name  # the image's own, which is not root
     assert services["prepare"]["network_mode"] == "none"
+
+
+def test_two_aggregators_have_a_role_and_files_of_their_own() -> None:
+    found = yaml.safe_load((DOCKER / "two.yaml").read_text())["services"]
+    assert set(found) == {"leader", "helper"}
+    parser = argparse.ArgumentParser()
+    serve.add_arguments(parser)
+    for role, service in found.items():
+        assert service["read_only"]
+        assert service["cap_drop"] == ["ALL"]
+        assert service["volumes"] == [f"./files/{role}:/etc/fsir:ro", f"{role}:/var/lib/fsir"]
+        assert parser.parse_args(service["command"][1:]).role == role
 
 
 def test_images_run_without_root() -> None:

@@ -32,7 +32,7 @@ def test_names_follow_the_rule_of_the_protocol(command: dict[str, Any]) -> None:
     assert command["DEVICE_NAME"].pattern == DEVICE_NAME.pattern
 
 
-SERVICES = ("service:aggregator", "service:broker")
+SERVICES = ("service:aggregator", "service:helper", "service:broker")
 
 
 @pytest.mark.parametrize(
@@ -57,10 +57,12 @@ def test_a_refused_request_issues_nothing(authority: Authority) -> None:
     assert authority("list").stdout == before
 
 
-def test_the_aggregator_has_a_name_that_no_device_can_have(authority: Authority) -> None:
-    subject = re.search(r"Subject: CN = (.*)", _text(authority.aggregator() / "aggregator.crt"))
+@pytest.mark.parametrize("which", ["aggregator", "helper"])
+def test_an_aggregator_has_a_name_that_no_device_can_have(authority: Authority, which: str) -> None:
+    certificate = authority.aggregator(which) / "aggregator.crt"
+    subject = re.search(r"Subject: CN = (.*)", _text(certificate))
     assert subject is not None
-    assert subject[1] == "service:aggregator"
+    assert subject[1] == f"service:{which}"
     assert not DEVICE_NAME.match(subject[1])
     assert f"user {subject[1]}\n" in (DEPLOY / "mosquitto/acl").read_text()
 

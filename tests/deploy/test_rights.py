@@ -18,6 +18,10 @@ OF_OTHERS = (
     "presence/B",
     "receipt/A",
     "receipt/B",
+    "receipt/A/helper",
+    "cohort/leader",
+    "cohort/helper",
+    "cohort/A",
     "task",
     "active",
     "subspace",
@@ -105,3 +109,39 @@ def test_what_is_kept_for_one_device_is_not_for_another(parties: Parties) -> Non
         for kind in ("task", "receipt/A", "receipt/B"):
             parties.aggregator.publish(f"{TASK}/{kind}", "", "-r")
         parties.a.publish(f"{TASK}/report/A", "", "-r")
+
+
+# --- what two aggregators may do ------------------------------------------------------------------
+
+
+def test_neither_of_two_aggregators_can_write_as_the_other(parties: Parties) -> None:
+    own = {
+        parties.aggregator: ("cohort/leader", "receipt/A", "task", "active", "subspace"),
+        parties.helper: ("cohort/helper", "receipt/A/helper"),
+    }
+    for party, kinds in own.items():
+        other = next(each for each in own if each is not party)
+        for kind in kinds:
+            assert party.publish(f"{TASK}/{kind}", "mine") == "", kind
+            assert "Not authorized" in other.publish(f"{TASK}/{kind}", "forged"), kind
+        assert "Not authorized" in party.publish(f"{TASK}/report/A", "forged")
+
+
+def test_a_device_reads_both_receipts_and_no_word_between_aggregators(parties: Parties) -> None:
+    with parties.a.listening("#") as a:
+        for party, role in ((parties.aggregator, "leader"), (parties.helper, "helper")):
+            party.publish(f"{TASK}/cohort/{role}", "private")
+        parties.helper.publish(f"{TASK}/receipt/B/helper", "private")
+        parties.helper.publish(f"{TASK}/receipt/A/helper", "mine")
+        parties.aggregator.publish(f"{TASK}/receipt/A", "last")
+        assert a.until("last") == [f"{TASK}/receipt/A/helper mine", f"{TASK}/receipt/A last"]
+
+
+def test_a_helper_reads_reports_and_what_the_leader_says(parties: Parties) -> None:
+    with parties.helper.listening("#") as helper:
+        parties.aggregator.publish(f"{TASK}/cohort/leader", "open these")
+        parties.aggregator.publish(f"{TASK}/receipt/A", "private")
+        parties.a.publish(f"{TASK}/ask/A", "private")
+        parties.a.publish(f"{TASK}/report/A", "last")
+        said = ("cohort/leader open these", "report/A last")
+        assert helper.until("last") == [f"{TASK}/{line}" for line in said]

@@ -71,10 +71,10 @@ class Authority:
         self("server", *hosts)
         return self.unpack("broker")
 
-    def aggregator(self) -> Path:
-        """The aggregator's folder."""
-        self("aggregator", "--broker", "mqtts://localhost:8883")
-        return self.unpack("aggregator")
+    def aggregator(self, which: str = "aggregator") -> Path:
+        """The folder of the aggregator, or of the `helper`."""
+        self(which, "--broker", "mqtts://localhost:8883")
+        return self.unpack(which)
 
     def openssl(self, *arguments: object) -> None:
         """What the provisioning command has no word for, with the authority's key and settings."""

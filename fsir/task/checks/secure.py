@@ -52,6 +52,9 @@ def check_secure(task: Task) -> None:
     if task.report.sigma_0 is not None:
         remedy = "is about the noise of one report, which nobody sees with [secure]; give records"
         raise TaskError("report.sigma_0", task.report.sigma_0, remedy)
+    if task.secure.groups > 1 and task.rounds > 1:
+        remedy = "groups are trimmed, which several rounds exclude; use 1, or a single round"
+        raise TaskError("secure.groups", task.secure.groups, remedy)
 
 
 def _party(part: Table) -> Party:

@@ -49,7 +49,16 @@ def test_a_retained_message(version: str, qos: int, device: str, payload: bytes)
         version, lambda client: client.publish(topic, payload, qos, retain=True)
     )
     # paho's first number is 1.
-    assert packets.retained(topic, payload, version, mid=qos) == expected
+    assert packets.publish(topic, payload, version, mid=qos) == expected
+
+
+@versions
+def test_a_message_that_is_not_kept(version: str) -> None:
+    expected = written_by_paho(
+        version, lambda client: client.publish("fsir/1/task/cohort/leader", b"open", 1)
+    )
+    place = "fsir/1/task/cohort/leader"
+    assert packets.publish(place, b"open", version, mid=1, retain=False) == expected
 
 
 @versions
@@ -71,7 +80,7 @@ def test_a_stream_is_split_wherever_it_is_cut(
     version: str, sizes: list[int], cut: int, qos: int
 ) -> None:
     sent = [Publish(f"t/{i}", bytes([i]) * size, (i + 1) * qos) for i, size in enumerate(sizes)]
-    raw = b"".join(packets.retained(p.topic, p.payload, version, p.mid) for p in sent)
+    raw = b"".join(packets.publish(p.topic, p.payload, version, p.mid) for p in sent)
     first, rest = packets.split(raw[:cut])
     second, end = packets.split(rest + raw[cut:])
     assert end == b""
@@ -81,7 +90,7 @@ def test_a_stream_is_split_wherever_it_is_cut(
 
 @pytest.mark.parametrize("size", [127, 128, 16_383, 16_384, 2_097_151, 2_097_152])
 def test_lengths_of_one_to_four_bytes(size: int) -> None:
-    raw = packets.retained("t", bytes(size - 3), "3.1.1")
+    raw = packets.publish("t", bytes(size - 3), "3.1.1")
     ((_, _, body),), rest = packets.split(raw)
     assert (len(body), rest) == (size, b"")
     for cut in range(1, 6):

@@ -50,7 +50,7 @@ def test_messages_are_handed_over_and_counted(peer: Peer) -> None:
     assert peer.wire.read(0.0, 100) == 0
     sent = [Publish(f"t/{i}", bytes(i), i + 1) for i in range(50)]
     raw = b"".join(
-        packets.retained(*message[:2], peer.wire.version, message.mid) for message in sent
+        packets.publish(*message[:2], peer.wire.version, message.mid) for message in sent
     )
     peer.end.sendall(raw[:77])
     first = peer.wire.read(0.0, 100)
@@ -61,7 +61,7 @@ def test_messages_are_handed_over_and_counted(peer: Peer) -> None:
 
 def test_large_messages_are_not_all_taken_at_once() -> None:
     peer = Peer("3.1.1")
-    raw = packets.retained("t", bytes(2**20), "3.1.1", 7)
+    raw = packets.publish("t", bytes(2**20), "3.1.1", 7)
     sender = threading.Thread(target=lambda: [peer.end.sendall(raw) for _ in range(8)])
     sender.start()
     turns = []

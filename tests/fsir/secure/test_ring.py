@@ -82,6 +82,16 @@ def test_a_ring_is_wide_enough_for_the_largest_honest_cohort():
     assert ring_of(shared(), first_stage(shared())).bits == 32
 
 
+def test_the_rule_leaves_room_for_the_farthest_noise_of_any_round():
+    task = shared(report={"records": 1, "rounds": 50})
+    stage = first_stage(task)
+    reach = sum(abs(b) for b in stage.factorisation.coefficients)
+    assert reach > 1.5
+    farthest = MOST_SIGMAS * reach * max(block.sd / block.worth for block in stage.blocks)
+    assert MOST_IN_COHORT * farthest < largest_sum(task, stage)
+    assert largest_sum(task, stage) < 2.0 * MOST_IN_COHORT * farthest
+
+
 def test_nothing_that_a_device_publishes_is_farther_out_than_the_rule_says():
     task = shared(report={"records": 50})
     stage = first_stage(task)

@@ -12,6 +12,7 @@ import aggregator.cli
 import aggregator.daemon
 import aggregator.mqtt.connector
 import aggregator.retained
+import aggregator.secure.proposing
 import edge_agent.agent
 import edge_agent.cli
 import edge_agent.commands.run
@@ -20,10 +21,14 @@ import edge_agent.loop.runner
 import edge_agent.mqtt.connection
 from aggregator.core import Aggregator
 from aggregator.daemon import Daemon
+from aggregator.secure.core import SecureAggregator
+from aggregator.secure.seat import Seat
 from aggregator.store.sqlite import open_store
 from fsir.contract import load_task
 from fsir.net.backoff import Delays
 from fsir.net.broker import Broker
+from fsir.privacy.noise import SeededNoise
+from fsir.secure.keys import read_pair
 from tests.system.harness import points, safeguards
 
 NEVER = 1e9
@@ -31,6 +36,7 @@ SHORT = Delays(0.1, 0.4)
 # Seconds where the product has minutes: what is tested is the order of things, not the patience.
 HURRY = {
     aggregator.retained: {"REPEAT_SECONDS": 0.3},
+    aggregator.secure.proposing: {"FIRST_SECONDS": 0.1, "LONGEST_SECONDS": 0.4},
     aggregator.daemon: {
         "FIRST_RETRY_SECONDS": 0.05,
         "LONGEST_RETRY_SECONDS": 0.2,
@@ -89,8 +95,11 @@ def serve(
     worker: str = "fsir-aggregator",
     share: str | None = None,
     debounce: float | None = None,
+    role: str | None = None,
+    key: str = "",
+    seed: int | None = None,
 ) -> None:
-    """The aggregator's daemon."""
+    """The aggregator's daemon; with a role, one of two, whose noise a seed may make known."""
     _prepare(clock, room, kill, broken)
     countdown = points.Countdown(kill[1], points.power_cut) if kill is not None else None
 
@@ -100,7 +109,13 @@ def serve(
 
     tasks = [load_task(path) for path in task]
     pause = NEVER if debounce is None else debounce
-    made = Aggregator(open_store(f"sqlite:{store}"), tasks, debounce=pause)
+    kept = open_store(f"sqlite:{store}")
+    if role is None:
+        made = Aggregator(kept, tasks, debounce=pause)
+    else:
+        noise = None if seed is None else SeededNoise(seed, role)
+        seat = Seat(role, read_pair(key))
+        made = SecureAggregator(kept, tasks, seat, debounce=pause, noise=noise)
     daemon = Daemon(made, Broker.parse(url, ca=ca), client_id=worker, share=share, reached=reached)
     signal.signal(signal.SIGTERM, lambda *_: daemon.stop())
     daemon.run()

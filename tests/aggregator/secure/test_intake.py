@@ -1,0 +1,116 @@
+"""Sealed reports: each is answered by both, and what does not belong is refused with the reason."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fsir.privacy.plan import first_stage
+from fsir.secure.keys import KeyPair
+from fsir.secure.sealing import context, seal
+from fsir.task.secure import HELPER, LEADER, ROLES
+from fsir.wire.messages import Report, encode, report_id, topic
+from fsir.wire.shared import decode_shared, encode_shared
+from tests.aggregator.federations import release_of
+from tests.aggregator.secure.pair import PAIRS, Two, one_hot, sealed, secure_task
+
+TASK = secure_task(4, cohort=4)
+STAGE = first_stage(TASK)
+
+
+@pytest.fixture
+def two(tmp_path: Path) -> Two:
+    return Two(tmp_path, TASK)
+
+
+def test_both_answer_in_places_of_their_own(two: Two) -> None:
+    raw = sealed(TASK, "d0", one_hot(STAGE, 0))
+    two.send("d0", raw)
+    receipts = [p for p in two.told if "/receipt/" in p.topic]
+    place = topic(TASK.name, "receipt", "d0")
+    assert [p.topic for p in receipts] == [place, f"{place}/helper"]
+    assert all(p.retain and p.qos == 0 for p in receipts)
+    again = two.send("d0", raw)
+    assert [r.verdicts["final"].status for r in again] == ["duplicate"] * 2
+    assert [r.verdicts["final"].report for r in again] == [report_id(raw)] * 2
+
+
+def test_another_report_of_the_same_device_is_refused(two: Two) -> None:
+    two.send("d0", sealed(TASK, "d0", one_hot(STAGE, 0)))
+    for receipt in two.send("d0", sealed(TASK, "d0", one_hot(STAGE, 0))):
+        assert receipt.verdicts["final"].reason.startswith("second report")
+    assert all(two.store(role).waiting_shares(1) == {("final", 1, 0): 1} for role in ROLES)
+
+
+def _other_key(shared: Any) -> Any:
+    other = KeyPair.new("else").party.exchange_key
+    payloads = {LEADER: bytes(len(shared.leader) - 48), HELPER: bytes(32)}
+    sealed_again = {r: seal(other, payloads[r], context(shared, r)) for r in ROLES}
+    return replace(shared, **sealed_again)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda s: replace(s, task=bytes(32)), "wrong task"),
+        (lambda s: replace(s, device="d1"), "wrong device"),
+        (lambda s: replace(s, stage="screening"), "wrong stage"),
+        (lambda s: replace(s, round=2), "wrong round"),
+        (lambda s: replace(s, n=99), "wrong size"),
+        (lambda s: replace(s, leader=s.leader + b"0"), "wrong shape"),
+        (lambda s: replace(s, helper=s.helper[:-1]), "wrong shape"),
+        (lambda s: replace(s, id=bytes(16)), "does not open"),
+        (_other_key, "does not open"),
+    ],
+)
+def test_what_does_not_belong_is_refused_by_both(two: Two, change: Any, reason: str) -> None:
+    shared = decode_shared(sealed(TASK, "d0", one_hot(STAGE, 0)))
+    raw = encode_shared(change(shared))
+    for receipt in two.send("d0", raw):
+        (verdict,) = receipt.verdicts.values()
+        assert verdict.status == "refused"
+        assert verdict.reason.startswith(reason)
+        assert verdict.report == report_id(raw)
+    for role in ROLES:
+        assert two.store(role).waiting_shares(1) == {}
+        assert [row.reason for row in two.store(role).refused(5)] == [reason]
+
+
+def test_a_report_that_is_not_sealed_or_no_report_is_malformed(two: Two) -> None:
+    blocks = release_of(TASK, STAGE, 1).blocks
+    plain = Report(task=TASK.digest, device="d0", stage="final", n=100, blocks=blocks)
+    for raw in (encode(plain), b"", b"\xc1", b"\x80"):
+        for receipt in two.send("d0", raw):
+            assert receipt.verdicts["final"].reason.startswith("malformed")
+
+
+def test_one_share_that_opens_does_not_help_the_other(two: Two) -> None:
+    shared = decode_shared(sealed(TASK, "d0", one_hot(STAGE, 0)))
+    spoiled = seal(PAIRS[HELPER].party.exchange_key, bytes(32), context(shared, LEADER))
+    answers = two.send("d0", encode_shared(replace(shared, helper=spoiled)))
+    assert [r.verdicts["final"].status for r in answers] == ["counted", "refused"]
+
+
+def test_the_leader_alone_answers_asks(two: Two) -> None:
+    ask = topic(TASK.name, "ask", "+")
+    assert ask in two.cores[LEADER].topics()
+    assert ask not in two.cores[HELPER].topics()
+    assert two.cores[LEADER].topics()[-1] == topic(TASK.name, "cohort", "helper")
+    shared = two.cores[HELPER].topics("many")
+    assert shared[0].startswith("$share/many/")
+    assert shared[-1] == topic(TASK.name, "cohort", "leader")
+
+
+def test_a_helper_takes_only_devices_on_its_roster_if_it_has_one(two: Two) -> None:
+    store = two.store(HELPER)
+    with store.transaction():
+        store.enrol(TASK.name, ["d0", "d1"], 1.0)
+    answers = {
+        device: two.send(device, sealed(TASK, device, one_hot(STAGE, 0))) for device in ("d0", "d2")
+    }
+    assert [r.verdicts["final"].status for r in answers["d0"]] == ["counted", "counted"]
+    assert [r.verdicts["final"].status for r in answers["d2"]] == ["counted", "refused"]
+    assert "not on the roster of the helper" in answers["d2"][1].verdicts["final"].reason
