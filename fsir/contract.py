@@ -18,7 +18,7 @@ from fsir.limits import KEPT_RECORDS_BYTES, LIMITS, MAX_RECORDS, MAX_VALUES, TAS
 from fsir.privacy.claims import epsilon_if_both_collude
 from fsir.privacy.plan import Stage, all_stages, minimum_size, report_size
 from fsir.secure.ring import ring_of
-from fsir.task.checks import read_task
+from fsir.task.checks.whole import read_task
 from fsir.task.secure import Secure
 from fsir.task.task import OLDEST_VERSION, Task
 from fsir.wire.unpack import unpack

@@ -39,20 +39,18 @@ from fnmatch import fnmatchcase
 from math import inf
 from pathlib import Path
 
+from edge_agent.consent import trust
 from edge_agent.consent.budget import Cost, total_epsilon
 from edge_agent.consent.groups import Group, group_epsilon
 from edge_agent.consent.planned import planned, planned_groups
+from edge_agent.consent.trust import AGGREGATIONS, ANY, ROUNDING
 from fsir.errors import FsirError, TaskError
 from fsir.fields import Table
-from fsir.privacy.claims import epsilon_if_both_collude, statement
-from fsir.task.task import MECHANISMS, SECURE, Task
+from fsir.privacy.claims import statement
+from fsir.task.task import MECHANISMS, Task
 
 GROUP_RECORDS = 100
 LABEL_NAMES = ("label", "y")  # what an owner may mean by whatever comes beside the values
-ANY = "any"  # what an owner may say about aggregation
-LOCAL = "local"
-_AGGREGATIONS = (ANY, SECURE, LOCAL)
-_ROUNDING = 1.0 + 1e-9  # costs are split and put together again in floating point
 
 
 class PolicyError(FsirError):
@@ -114,7 +112,7 @@ class Policy:
             exact_count=table.flag("exact_count", cls.exact_count),
             presence=table.flag("presence", cls.presence),
             version_1=table.flag("version_1", cls.version_1),
-            aggregation=table.choice("aggregation", cls.aggregation, _AGGREGATIONS),
+            aggregation=table.choice("aggregation", cls.aggregation, AGGREGATIONS),
             epsilon_if_both_collude=table.number(
                 "epsilon_if_both_collude", cls.epsilon_if_both_collude, above=0
             ),
@@ -133,7 +131,7 @@ class Policy:
         reasons = [
             *self._about_mechanism(task),
             *self._about_records(task),
-            *self._about_aggregators(task),
+            *trust.refusals(task, self.aggregation, self.epsilon_if_both_collude, self.delta),
         ]
         reasons = reasons or [
             *self.over_budget(planned(task), ()),
@@ -149,7 +147,7 @@ class Policy:
                 f"mechanism {claim.mechanism!r} is not proven to meet its claim ({claim.reason}); "
                 f'the owner would have to accept it by name: unproven = ["{claim.mechanism}"]'
             )
-        if task.privacy.epsilon > self.epsilon * _ROUNDING and not claim.proven:
+        if task.privacy.epsilon > self.epsilon * ROUNDING and not claim.proven:
             reasons.append(
                 f"it claims epsilon {task.privacy.epsilon:g}; the owner's cap is {self.epsilon:g}"
             )
@@ -180,31 +178,6 @@ class Policy:
                 f"one does; the owner allows {self.rounds}; to accept them: rounds = {task.rounds}"
             )
         return reasons
-
-    def _about_aggregators(self, task: Task) -> list[str]:
-        """Why the owner does not trust who gets the reports."""
-        if task.secure is None:
-            if self.aggregation != SECURE:
-                return []
-            return [
-                "one aggregator sees each of its reports; the owner accepts only tasks of which "
-                'two aggregators open sums: aggregation = "secure"'
-            ]
-        names = f"{task.secure.leader.name!r} and {task.secure.helper.name!r}"
-        if self.aggregation == LOCAL:
-            return [
-                f"most of its noise is added by {names}; the owner accepts only tasks in which "
-                'the device adds all of it: aggregation = "local"'
-            ]
-        epsilon = epsilon_if_both_collude(task, self.delta)
-        if epsilon == inf and not statement(task).proven:
-            return []  # no noise at all, which the owner has accepted by name, or not
-        if epsilon <= self.epsilon_if_both_collude * _ROUNDING:
-            return []
-        return [
-            f"it would cost epsilon {epsilon:.3g} if {names} worked together; the owner's cap is "
-            f"epsilon_if_both_collude = {self.epsilon_if_both_collude:g} at delta {self.delta:g}"
-        ]
 
     def _about_version(self, task: Task) -> list[str]:
         """Why a new task of the first version is not taken."""
@@ -251,7 +224,7 @@ class Policy:
         if any(cost.mu == inf for cost in costs):
             return []  # the owner has accepted this mechanism by name: no number can be put on it
         total = total_epsilon([*spent, *costs], self.delta)
-        if total <= self.epsilon * _ROUNDING:
+        if total <= self.epsilon * ROUNDING:
             return []
         so_far = f", of which {total_epsilon(spent, self.delta):.3g} is spent" if spent else ""
         return [
@@ -265,7 +238,7 @@ class Policy:
         if cap is None or any(cost.mu == inf for group in groups for cost in group.costs):
             return []
         total = group_epsilon(groups, GROUP_RECORDS, self.delta)
-        if total <= cap * _ROUNDING:
+        if total <= cap * ROUNDING:
             return []
         return [
             f"any {GROUP_RECORDS} records together would have told epsilon {total:.3g}; "

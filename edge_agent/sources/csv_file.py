@@ -18,7 +18,7 @@ from itertools import islice
 from edge_agent.errors import SourceError
 from edge_agent.records import UNREADABLE, Position, Record
 from edge_agent.sources.base import Options
-from edge_agent.sources.lines import TOO_LONG, LineSource
+from edge_agent.sources.lines import TOO_LONG, Cursor, LineSource
 from fsir.errors import TableError, shown
 from fsir.tables.dialect import LINES, fault_of, fields_of, refuse_decimal_commas, separator_of
 from fsir.tables.encodings import UTF_8, decoded, encoding_of, lines_of
@@ -132,14 +132,13 @@ class CsvFile(LineSource):
         """Up to `limit` records that are there now; one that is damaged has no values."""
         if not self.columns and not self.ended:
             self._read_header()
-        records = []
-        for text, cursor in self._lines.read(limit) if self.columns else []:
-            self._ordinal += 1
-            values = self._values(text, cursor[0])
-            fault = "" if values else UNREADABLE
-            position = Position(self._ordinal, (*cursor, self._checksum))
-            records.append(Record(position, values, fault=fault))
-        return records
+        return [self._record(*line) for line in self._lines.read(limit)] if self.columns else []
+
+    def _record(self, raw: bytes, cursor: Cursor) -> Record:
+        self._ordinal += 1
+        position = Position(self._ordinal, (*cursor, self._checksum))
+        values = self._values(raw, cursor[0])
+        return Record(position, values) if values else Record(position, values, fault=UNREADABLE)
 
     def _values(self, raw: bytes, start: int) -> dict[str, str]:
         """The values of a row; none if nobody knows which is which."""
@@ -150,12 +149,15 @@ class CsvFile(LineSource):
             fault = self._fault(raw, row)
         except csv.Error as error:
             fault = f"rows not used: {fault_of(error, OPEN_QUOTE)}"
-        where = f"the last one at byte {start}"
         if fault:
-            self.tally.add(fault, where=where)
+            self._count(fault, start)
             return {}
-        self.tally.add(NOT_UTF_8, "\ufffd" in text, where)
+        if "\ufffd" in text:
+            self._count(NOT_UTF_8, start)
         return dict(zip(self.columns, row, strict=True))
+
+    def _count(self, fault: str, start: int) -> None:
+        self.tally.add(fault, where=f"the last one at byte {start}")
 
     def _fault(self, raw: bytes, row: list[str]) -> str:
         """Why the fields of a line are no record; empty if they are."""

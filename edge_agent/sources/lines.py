@@ -101,8 +101,9 @@ class LineFile:
         taken = 0
         while self._torn and (text := self._file.readline(_CHUNK_BYTES)):
             self._torn = not text.endswith(b"\n")
+        first = self._file.tell()
         while len(lines) < limit and taken < LONGEST_BYTES:
-            start = self._file.tell()
+            start = first + taken
             text = self._file.readline(LONGEST_BYTES)
             taken += len(text)
             whole = text.endswith(b"\n")

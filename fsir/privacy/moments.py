@@ -19,6 +19,7 @@ from fsir.arrays import Integers, Matrix
 from fsir.errors import RecordError
 from fsir.privacy.plan import Stage
 from fsir.privacy.quantiser import quantiser_of
+from fsir.privacy.rows.waiting import Waiting, sound
 from fsir.privacy.sums import Sums
 from fsir.task.records import RecordReader
 from fsir.task.slicing import UNKNOWN
@@ -39,14 +40,6 @@ class Moments:
     look
         Is shown every block of accepted rows and their slices as they came, before they are
         quantised. It changes nothing about what is learned.
-
-    Attributes
-    ----------
-    n : int
-        Records that a report would be about: those offered, of which refused ones are null. Under a
-        task of version 1, those learned.
-    refused : dict[str, int]
-        Records that could not be learned from, by reason.
 
     Examples
     --------
@@ -72,38 +65,54 @@ class Moments:
     def __init__(self, task: Task, stage: Stage, look: Look | None = None) -> None:
         self.stage = stage
         self.quantiser = quantiser_of(task, stage)
-        self.refused: dict[str, int] = {}
+        self._refused: dict[str, int] = {}
         self._task = task
         self._look = look
         self._slicing = task.slicing
         self._reader = RecordReader(task, stage.features)
         self._sums = Sums(stage, self.quantiser)
-        # Long enough for BLAS to be at its best, at most 2 MiB for all but the widest records.
-        inputs = len(stage.features)
-        self._buffer = np.empty((min(1024, max(64, 2**18 // inputs)), inputs))
-        self._buffered_slices = np.empty(len(self._buffer), np.int64)
-        self._waiting = 0
+        self._waiting = Waiting(task.slicing, len(stage.features))
 
     @property
     def n(self) -> int:
-        """Records that a report would be about, those still in the buffer included."""
-        return self._sums.n + self._waiting
+        """Records that a report would be about: those offered, of which refused ones are null.
+
+        Under a task of version 1, those learned.
+        """
+        if self._waiting.unseen and not self.stage.offered:
+            self._look_at_unseen()
+        return self._sums.n + self._waiting.count
+
+    @property
+    def refused(self) -> dict[str, int]:
+        """Records that could not be learned from, by reason."""
+        self._look_at_unseen()
+        return self._refused
+
+    @refused.setter
+    def refused(self, counts: dict[str, int]) -> None:
+        self._look_at_unseen()
+        self._refused = counts
 
     # --- learning ---------------------------------------------------------------------------------
 
     def learn_one(self, x: Mapping[str, Any], y: Any) -> bool:
         """Learn one record, or refuse and count it; true if it was learned."""
+        waiting = self._waiting
+        if waiting.unseen:
+            self._look_at_unseen()
+        count = waiting.count
         try:
-            row, h = self.read(x, y)
+            h = self._reader.write(x, y, waiting.memory, count * waiting.row_bytes)
         except RecordError as error:
             self.refuse(error.reason)
             return False
-        if self._waiting == len(self._buffer):
+        if self._sums.n + count >= self._sums.surely:
+            self._check_room(1)
+        waiting.slices[count] = h
+        waiting.count = count + 1
+        if waiting.count == waiting.size:
             self._flush()
-        self._check_room(1)
-        self._buffer[self._waiting] = row
-        self._buffered_slices[self._waiting] = h
-        self._waiting += 1
         return True
 
     def read(self, x: Mapping[str, Any], y: Any) -> tuple[Matrix, int]:
@@ -116,22 +125,26 @@ class Moments:
         Bit for bit the same as `learn_one` on each.
         """
         rows = self._rows(X)
-        slices = self._slices(y, len(rows))
-        known = slices != UNKNOWN
-        finite = np.isfinite(rows)
-        if not (known.all() and finite.all()):
-            good = finite.all(axis=1) & known
-            self._check_room(len(rows) if self.stage.offered else int(good.sum()))
-            self.refuse("unknown response", int((~known).sum()))
-            self.refuse("not finite", int((known & ~good).sum()))
-            rows = rows[good]
-            slices = slices[good]
-        self._check_room(len(rows))
+        waiting = self._waiting
+        fits = self._sums.n + waiting.count + len(rows) < self._sums.surely
+        if fits and isinstance(y, np.ndarray) and waiting.can_put_off(len(rows), y):
+            waiting.put_off(rows, y)
+            if waiting.count == waiting.size:
+                self._flush()
+        else:
+            self._look_at_unseen()
+            self._learn_now(rows, self._slices(y, len(rows)))
+
+    def _learn_now(self, offered: Matrix, slices: Integers) -> None:
+        rows, slices, refused = sound(offered, slices)
+        self._check_room(len(offered) if self.stage.offered else len(rows))
+        for reason, count in refused:
+            self.refuse(reason, count)
         self._learn_rows(rows, slices)
 
     def _rows(self, X: ArrayLike) -> Matrix:
         rows = np.asarray(X, dtype=np.float64)
-        inputs = self._buffer.shape[1]
+        inputs = self._waiting.rows.shape[1]
         if rows.ndim != 2 or rows.shape[1] != inputs:
             detail = f"X has shape {rows.shape}; it must be (records, {inputs})"
             raise RecordError("wrong shape", detail)
@@ -145,25 +158,19 @@ class Moments:
         return slices
 
     def _learn_rows(self, rows: Matrix, slices: Integers) -> None:
-        size = len(self._buffer)
+        waiting = self._waiting
         start = 0
         while start < len(rows):
-            if not self._waiting and len(rows) - start >= size:  # large blocks need no copy
-                block = slice(start, start + size)
+            # Large blocks need no copy.
+            if not waiting.count and len(rows) - start >= waiting.size:
+                block = slice(start, start + waiting.size)
                 self._take(rows[block], slices[block])
             else:
-                block = slice(start, start + size - self._waiting)
-                self._wait(rows[block], slices[block])
+                block = slice(start, start + waiting.size - waiting.count)
+                waiting.put(rows[block], slices[block])
+                if waiting.count == waiting.size:
+                    self._flush()
             start = block.stop
-
-    def _wait(self, rows: Matrix, slices: Integers) -> None:
-        """Put rows into the buffer, which has room for them."""
-        end = self._waiting + len(rows)
-        self._buffer[self._waiting : end] = rows
-        self._buffered_slices[self._waiting : end] = slices
-        self._waiting = end
-        if self._waiting == len(self._buffer):
-            self._flush()
 
     def add_quantised(self, K: Matrix, slices: Integers) -> None:
         """Add rows that `Quantiser.truncated` made earlier; those without a slice are null."""
@@ -174,26 +181,34 @@ class Moments:
 
     def refuse(self, reason: str, count: int = 1) -> None:
         """Count records that cannot be learned from; where offered records count, as null."""
+        self._look_at_unseen()
+        self._count_refused(reason, count)
+
+    def _look_at_unseen(self) -> None:
+        for reason, count in self._waiting.look():
+            self._count_refused(reason, count)
+
+    def _count_refused(self, reason: str, count: int) -> None:
         if not count:
             return
         if self.stage.offered:
             self._check_room(count)
             self._sums.add_null(count)
-        self.refused[reason] = self.refused.get(reason, 0) + count
+        self._refused[reason] = self._refused.get(reason, 0) + count
 
     def _check_room(self, more: int) -> None:
         self._sums.check_room(self.n, more)
 
     def _flush(self) -> None:
-        waiting = self._waiting
-        self._waiting = 0
-        if waiting:
-            self._take(self._buffer[:waiting], self._buffered_slices[:waiting])
+        self._look_at_unseen()
+        if self._waiting.count:
+            rows, slices = self._waiting.take()
+            self._take(rows, slices, out=rows)
 
-    def _take(self, rows: Matrix, slices: Integers) -> None:
+    def _take(self, rows: Matrix, slices: Integers, out: Matrix | None = None) -> None:
         if self._look is not None:
             self._look(rows, slices)
-        self._add(self.quantiser.whole(rows, slices), slices)
+        self._add(self.quantiser.whole(rows, slices, out), slices)
 
     def _add(self, K: Matrix, slices: Integers) -> None:
         self._sums.add(self.quantiser.clipped(K), slices)
@@ -224,7 +239,7 @@ class Moments:
         self._flush()
         self._sums.merge(other._sums)
         for reason, count in other.refused.items():  # null records are in the sums already
-            self.refused[reason] = self.refused.get(reason, 0) + count
+            self._refused[reason] = self._refused.get(reason, 0) + count
 
     def state(self) -> dict[str, Any]:
         """Everything learned, as plain values and bytes."""
@@ -234,5 +249,5 @@ class Moments:
     def restore(self, state: Mapping[str, Any]) -> None:
         """Become what `state` was taken from."""
         self._sums.restore(int(state["n"]), state["arrays"])
-        self._waiting = 0
-        self.refused = dict(state["refused"])
+        self._waiting.clear()
+        self._refused = dict(state["refused"])

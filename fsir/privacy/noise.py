@@ -18,19 +18,16 @@ import hashlib
 import math
 import os
 from abc import ABC, abstractmethod
-from statistics import NormalDist
 from typing import ClassVar
 
 import numpy as np
 
 from fsir.arrays import Integers, Matrix
+from fsir.privacy.normal.words import SIGNIFICANT_BITS, WORD_BYTES, normals_of
 
-_INVERSE_NORMAL = NormalDist().inv_cdf
-_WORD_BYTES = 16  # per normal: one sign bit and a tail probability down to 2^-129
 RESOLUTION = 8  # published values are rounded to between 1/8 and 1/16 of their noise
 # What only sums are made of, with other noise, is rounded to between 1/2 and 1/4 of its own.
 RESOLUTION_OF_SHARED = 2
-SIGNIFICANT_BITS = 53
 # Needs a relative error of `inv_cdf` of at most 8 2^-53; a search found no more than 5.6.
 _ARITHMETIC = 18.0 * 2.0**-53
 FAR_SIGMAS = 10.0
@@ -60,19 +57,6 @@ def values_charged(ratio: float) -> int:
     return max(1, math.ceil(ratio / (2.0 * RESOLUTION)))
 
 
-def normal_of(word: int, bits: int = SIGNIFICANT_BITS) -> float:
-    """The standard normal that a 128-bit word stands for.
-
-    Fewer `bits` exist to test the form of the error bound.
-    """
-    tail = (word | 1) / 2.0**129  # in (0, 1/2); the division rounds to 53 significant bits
-    if bits < SIGNIFICANT_BITS:
-        mantissa, exponent = math.frexp(tail)
-        tail = min(math.ldexp(round(mantissa * 2.0**bits) / 2.0**bits, exponent), 0.5)
-    z = -_INVERSE_NORMAL(tail)
-    return z if word & 1 else -z
-
-
 class Noise(ABC):
     """A source of rounded Gaussian noise. `cryptographic` tells whether it may protect anybody."""
 
@@ -87,10 +71,7 @@ class Noise(ABC):
 
     def normals(self, count: int) -> Matrix:
         """`count` independent standard normals."""
-        raw = self._bytes(_WORD_BYTES * count)
-        starts = range(0, len(raw), _WORD_BYTES)
-        words = (int.from_bytes(raw[i : i + _WORD_BYTES], "little") for i in starts)
-        return np.fromiter((normal_of(word) for word in words), np.float64, count)
+        return normals_of(self._bytes(WORD_BYTES * count))
 
     def perturb(self, values: Matrix, sd: float, step: int) -> Integers:
         """`floor(values/step + (sd/step) z + 1/2)` of whole `values`; `step` is a power of two."""

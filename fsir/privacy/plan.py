@@ -244,7 +244,7 @@ def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
         code=code,
         cohort=cohort,
         factorisation=factorisation,
-        **{block.name: block if cohort is None else _shared(block, cohort) for block in blocks},
+        **{block.name: _stepped(block, cohort, factorisation.resolution) for block in blocks},
     )
 
 
@@ -266,15 +266,20 @@ def _second_moments(p: int, grid: float, scales: Scales) -> list[Block]:
 
 
 def _block(name: str, size: int, unit: float, sd: float) -> Block:
-    step = _step(sd / RESOLUTION / unit)
-    return Block(name=name, size=size, unit=unit, sd=sd, step=step)
+    return Block(name=name, size=size, unit=unit, sd=sd, step=1)
+
+
+def _stepped(block: Block, cohort: int | None, resolution: int) -> Block:
+    """The block with its step: so many of them, or up to twice as many, to a standard deviation."""
+    if cohort is not None:
+        block = _shared(block, cohort)
+        resolution = RESOLUTION_OF_SHARED * resolution // RESOLUTION
+    return replace(block, step=_step(block.sd / resolution / block.unit))
 
 
 def _shared(block: Block, cohort: int) -> Block:
     """The same block where a device brings its part of the noise, and each aggregator all of it."""
-    sd = block.sd / math.sqrt(cohort)
-    step = _step(sd / RESOLUTION_OF_SHARED / block.unit)
-    return replace(block, sd=sd, step=step, added=block.sd)
+    return replace(block, sd=block.sd / math.sqrt(cohort), added=block.sd)
 
 
 def _step(largest: float) -> int:

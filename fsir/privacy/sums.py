@@ -21,7 +21,9 @@ class Sums:
         self.by_slice = np.zeros((stage.p, stage.slices))
         self.counts = np.zeros(stage.slices)
         self.second = np.zeros((stage.p, stage.p)) if stage.has_second else None
+        self._one_hot = np.eye(stage.slices)
         self._largest_entry = _largest_entry(stage, quantiser)
+        self.surely = int(EXACT / 2.0 / self._largest_entry)  # so many records always fit
 
     def check_room(self, n: int, more: int) -> None:
         """Refuse to go from `n` records to so many more if a sum could become inexact."""
@@ -32,9 +34,7 @@ class Sums:
 
     def add(self, K: Matrix, slices: Integers) -> None:
         """Add clipped rows."""
-        one_hot = np.zeros((len(K), len(self.counts)))
-        one_hot[np.arange(len(K)), slices] = 1.0
-        self.by_slice += K.T @ one_hot
+        self.by_slice += K.T @ self._one_hot.take(slices, axis=0)
         self.counts += np.bincount(slices, minlength=len(self.counts))
         if self.second is not None:
             self.second += K.T @ K

@@ -5,15 +5,17 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fsir.arrays import Integers, Matrix
+from fsir.arrays import Integers
+from fsir.task.labels import UNKNOWN, LabelTable, has_table
 
-UNKNOWN = -1  # the slice of a response that the task does not know
+__all__ = ["UNKNOWN", "Slicing"]
 
 
 class Slicing:
@@ -30,6 +32,10 @@ class Slicing:
         self._index = {label: h for h, label in enumerate(classes)}
         self._edges = np.asarray(cuts, dtype=np.float64)
 
+    @cached_property
+    def _table(self) -> LabelTable | None:
+        return LabelTable(self.classes) if has_table(self.classes) else None
+
     def slice_of(self, y: Any) -> int:
         """The slice of one response, or `UNKNOWN`."""
         if self.classes:
@@ -43,14 +49,21 @@ class Slicing:
 
     def slices_of(self, y: Sequence[Any] | NDArray[Any]) -> Integers:
         """The slices of many responses; the same as `slice_of` on each."""
-        if self.cuts and isinstance(y, np.ndarray) and y.dtype.kind in "fiu":
-            return self._slices_of_numbers(y.astype(np.float64))
+        if isinstance(y, np.ndarray) and self.takes_together(y):
+            return self._slices_of_numbers(y) if self._table is None else self._table.slices_of(y)
         # A list stays one: as an array [1, 2.5] would be [1.0, 2.5], and 1.0 is not class "1".
         values = y.tolist() if isinstance(y, np.ndarray) else y
         slices = self._slices_of_labels(values) if self.classes else map(self.slice_of, values)
         return np.array(list(slices), dtype=np.int64)
 
-    def _slices_of_numbers(self, values: Matrix) -> Integers:
+    def takes_together(self, y: NDArray[Any]) -> bool:
+        """Whether the slices of an array are found without looking at one value after the other."""
+        if self.cuts:
+            return y.dtype.kind in "fiu"
+        return self._table is not None and y.dtype.kind == "U" and y.ndim == 1
+
+    def _slices_of_numbers(self, numbers: NDArray[Any]) -> Integers:
+        values = numbers.astype(np.float64)
         slices = np.searchsorted(self._edges, values, side="left").astype(np.int64)
         slices[np.isnan(values)] = UNKNOWN
         return slices

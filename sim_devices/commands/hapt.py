@@ -8,7 +8,6 @@ from pathlib import Path
 from sim_devices.commands.options import add_federation
 from sim_devices.commands.people import add_person, chosen_of, run_people, volunteer_of
 from sim_devices.commands.trust import add_trust
-from sim_devices.scenarios import scenarios
 
 PAGE = {"description": "the raw 50 Hz recordings behind UCI HAR, through the agent's own features"}
 
@@ -28,6 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run it."""
+    from sim_devices.scenarios import scenarios
+
     volunteer = volunteer_of(options, "subject-01")
     chosen = chosen_of(options, 0 if volunteer is None else scenarios.CHOSEN)
     scenario = scenarios.hapt(options.data, not options.six, volunteer, chosen)

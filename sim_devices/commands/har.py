@@ -8,7 +8,6 @@ from pathlib import Path
 from sim_devices.commands.options import add_federation
 from sim_devices.commands.people import AUTO, add_person, chosen_of, run_people, volunteer_of
 from sim_devices.commands.trust import add_trust
-from sim_devices.scenarios import scenarios
 
 PAGE = {"description": "UCI HAR: 21 people as devices, 9 unseen"}
 
@@ -28,6 +27,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run it. With a unit of one record, no centre is needed and nobody has to volunteer."""
+    from sim_devices.scenarios import scenarios
+
     easy = options.unit_records == 1 and not options.six and not options.choose
     volunteer = volunteer_of(options, "subject-01")
     if options.volunteer == AUTO and easy:

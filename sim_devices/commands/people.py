@@ -1,4 +1,7 @@
-"""Federations of people with a phone: their options, and one federation or several of them."""
+"""Federations of people with a phone: their options, and one federation or several of them.
+
+What a federation needs is imported when there is one: help is not to wait for it.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,12 @@ import argparse
 import json
 from argparse import Namespace
 from dataclasses import replace
-from typing import Any
-
-import numpy as np
+from typing import TYPE_CHECKING, Any
 
 from sim_devices.commands.options import positive, whole
-from sim_devices.commands.running import SAFE_DELTA, delta_of, federation, run
-from sim_devices.datasets.population import with_shuffled_responses
-from sim_devices.results.result import evaluate
-from sim_devices.scenarios.scenarios import Scenario
+
+if TYPE_CHECKING:
+    from sim_devices.scenarios.scenarios import Scenario
 
 AUTO = "auto"
 NOBODY = "none"
@@ -102,6 +102,11 @@ def chosen_of(options: Namespace, otherwise: int = 0) -> int | None:
 
 def run_people(options: Namespace, scenario: Scenario, *, paper_first: bool) -> int:
     """Run the federation; with `paper_first` and no delta asked for, with both deltas."""
+    import numpy as np
+
+    from sim_devices.commands.running import SAFE_DELTA, delta_of, run
+    from sim_devices.datasets.population import with_shuffled_responses
+
     if options.shuffle:
         rng = np.random.default_rng(options.seed)
         scenario = replace(scenario, population=with_shuffled_responses(scenario.population, rng))
@@ -130,6 +135,11 @@ def _repeat(
 def _repeated(
     options: Namespace, scenario: Scenario, delta: float | None, dimension: int | None
 ) -> dict[str, Any]:
+    import numpy as np
+
+    from sim_devices.commands.running import federation
+    from sim_devices.results.result import evaluate
+
     results = []
     for seed in range(options.seed, options.seed + options.repeat):
         outcome = federation(options, scenario, delta, options.mechanism, dimension, seed=seed)

@@ -8,7 +8,6 @@ import sys
 from sim_devices.commands.options import add_federation
 from sim_devices.commands.people import add_people, chosen_of, run_people, volunteer_of
 from sim_devices.commands.trust import add_trust
-from sim_devices.scenarios import scenarios
 
 PAGE = {"description": "invented people with a phone, no download"}
 
@@ -22,6 +21,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run it."""
+    from sim_devices.scenarios import scenarios
+
     if sys.stderr.isatty():
         print(
             "inventing people, their signals and 561 features of each window ...", file=sys.stderr

@@ -21,7 +21,6 @@ from functools import lru_cache
 from typing import Literal, get_args
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from fsir.arrays import Matrix
 from sim_devices.datasets.population import DataError, DeviceStream, Population
@@ -196,6 +195,8 @@ def _law(model: Model, p: int, setting: Setting) -> tuple[Matrix, Matrix]:
     index: here over the midpoints of 4,000 equally probable cells. The random beta of model II is
     taken with equal weights.
     """
+    from scipy.special import ndtr, ndtri  # slow to import, and only needed here and below
+
     if _known(model) == "I":
         raise DataError("model I has two classes and no distribution function: use its labels")
     beta = _basis(model, p, setting, np.ones(active_size(p, setting)) if model == "II" else None)
@@ -213,6 +214,8 @@ def _law(model: Model, p: int, setting: Setting) -> tuple[Matrix, Matrix]:
 def _given_one(model: Model, y: float, z: Matrix, covariance: Matrix) -> Matrix:
     """P(Y <= y | a) for II and IV, P(Y <= y | b) for III,
     where that index is z standard deviations."""
+    from scipy.special import ndtr
+
     if model == "II":
         return np.asarray(ndtr(y - 1 / (0.5 + (math.sqrt(covariance[0, 0]) * z + 1) ** 2)))
     first, second = (1, 0) if model == "III" else (0, 1)

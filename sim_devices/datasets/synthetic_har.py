@@ -1,29 +1,16 @@
 """Invented people with a phone at the waist:
 50 Hz signals of six activities, then the agent's own features.
 
-How they move is told in `synthetic_motion`. A stream is a day in short bouts: every run through the
-six activities is a new order of them. Figures obtained with it say that the machinery works, not
-how well real people can be told apart.
+How they move is told in `synthetic_motion`, what one of them does in `synthetic_stream`. Figures
+obtained with it say that the machinery works, not how well real people can be told apart.
 """
 
 from __future__ import annotations
 
-import numpy as np
+from edge_agent.signal.features import FEATURE_NAMES
+from sim_devices.datasets.inventing import invented
+from sim_devices.datasets.population import ACTIVITIES, DataError, Population, with_levels
 
-from edge_agent.signal.features import FEATURE_NAMES, features, scale
-from edge_agent.signal.grid import HOP, WINDOW
-from edge_agent.signal.separation import separate
-from fsir.arrays import Matrix
-from sim_devices.datasets.population import (
-    ACTIVITIES,
-    DataError,
-    DeviceStream,
-    Population,
-    with_levels,
-)
-from sim_devices.datasets.synthetic_motion import Person, Rng, bout, draw_person
-
-LONGEST_BOUT_WINDOWS = 10
 CAVEATS = (
     "invented people: the figures show that the machinery works, not how well real people can be "
     "told apart",
@@ -56,9 +43,7 @@ def synthetic_har(
             f"{strange[:3]} are not among the {len(FEATURE_NAMES)} features of this pipeline"
         )
     columns = [FEATURE_NAMES.index(name) for name in names]
-    streams = tuple(
-        _stream(k, windows, np.random.default_rng([seed, k]), columns) for k in range(1, people + 1)
-    )
+    streams = invented(people, windows, seed, columns)
     population = Population(
         name="synthetic-har",
         features=names,
@@ -68,28 +53,3 @@ def synthetic_har(
         caveats=CAVEATS,
     )
     return with_levels(population) if levels else population
-
-
-def _stream(number: int, windows: int, rng: Rng, columns: list[int]) -> DeviceStream:
-    return recorded(f"person-{number:02d}", draw_person(rng), windows, rng, columns)
-
-
-def recorded(name: str, person: Person, windows: int, rng: Rng, columns: list[int]) -> DeviceStream:
-    """So many records of one person, with these features."""
-    longest = min(LONGEST_BOUT_WINDOWS, windows // len(ACTIVITIES))
-    pieces: list[Matrix] = []
-    labels: list[str] = []
-    while len(labels) < windows:
-        for activity in rng.permutation(ACTIVITIES).tolist():
-            length = int(rng.integers((longest + 1) // 2, longest + 1))
-            acc, gyro = bout(person, activity, HOP * (length + 1), rng)
-            pieces.append(separate(_windows(acc), _windows(gyro)))
-            labels += [activity] * length
-    X = scale(features(np.concatenate(pieces)[:windows]))[:, columns]
-    return DeviceStream(name, X, np.array(labels[:windows]))
-
-
-def _windows(signal: Matrix) -> Matrix:
-    """Half-overlapping windows: m x 128 x 3."""
-    view = np.lib.stride_tricks.sliding_window_view(signal, WINDOW, axis=0)
-    return np.ascontiguousarray(np.swapaxes(view[::HOP], -1, -2))

@@ -8,7 +8,8 @@ import numpy as np
 
 from edge_agent.signal.features import FEATURE_NAMES
 from sim_devices.datasets.population import ACTIVITIES, DeviceStream, Population
-from sim_devices.datasets.synthetic_har import CAVEATS, recorded
+from sim_devices.datasets.synthetic_har import CAVEATS
+from sim_devices.datasets.synthetic_stream import recorded
 from sim_devices.scenarios.scenarios import Scenario, proposed
 from sim_devices.stream.ageing import draw_life
 from sim_devices.stream.sources import Round, drawn

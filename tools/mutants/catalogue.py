@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 NOISE = "fsir/privacy/noise.py"
+WORDS = "fsir/privacy/normal/words.py"
 RELEASE = "fsir/privacy/release.py"
 QUANTISER = "fsir/privacy/quantiser.py"
 EXACT_MAP = "fsir/task/exact_map.py"
@@ -112,9 +113,10 @@ drawn = noise.perturb(exact[block.name].reshape(-1), sd, block.step)
         return drawn
 """
 _LEARNED_UNCLIPPED = """\
-self._sums.add(self.quantiser.whole(np.array([row]), np.array([h])), np.array([h]))
+row = waiting.rows[count : count + 1].copy()
+        self._sums.add(self.quantiser.whole(row, np.array([h])), np.array([h]))
         return True
-        self._buffer[self._waiting] = row
+        waiting.slices[count] = h
 """
 _LATE = """\
         for row in vars(self).pop("late", []):
@@ -169,8 +171,15 @@ MUTANTS = (
     ),
     _mutant("tails cut at 4 sd", (NOISE, _SCALED, "(sd / step) * np.clip(z, -4.0, 4.0)")),
     _mutant(
-        "float32 normals",
-        (NOISE, "for word in words), np.float64, count)", "for word in words), np.float32, count)"),
+        "float32 normals where they are few",
+        (WORDS, "for word in words), np.float64, count)", "for word in words), np.float32, count)"),
+    ),
+    _mutant(
+        "float32 normals where they are many",
+        (WORDS, "normals = np.empty(count)", "normals = np.empty(count, np.float32)"),
+    ),
+    _mutant(
+        "signs lost where words are many", (WORDS, "return np.negative(z,", "return np.abs(z,")
     ),
     _mutant(
         "clip skipped everywhere",
@@ -182,7 +191,7 @@ MUTANTS = (
     ),
     _mutant(
         "clip skipped in `learn_one`",
-        (MOMENTS, "self._buffer[self._waiting] = row\n", _LEARNED_UNCLIPPED),
+        (MOMENTS, "waiting.slices[count] = h\n", _LEARNED_UNCLIPPED),
     ),
     _mutant(
         "truncation skipped",

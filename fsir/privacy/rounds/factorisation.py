@@ -22,11 +22,12 @@ from operator import mul
 
 import numpy as np
 
+from fsir.privacy.noise import RESOLUTION
 from fsir.task.task import Estimate, Task
 
 _MARGIN = 1.0 + 1e-9  # more than what rounding can take away from a norm
 _FAR_SIGMAS = 10.0
-_WIDEST_RATIO = 16.0  # of a standard deviation to the step of published values
+_ROUNDING = 0.0125  # the most that rounding adds to the variance of a total
 # Of lemma 14, in units of 2^-53: how far arithmetic moves a value whose normals lie within
 # _FAR_SIGMAS, per unit of kappa and in standard deviations; and the relative error that lemma 3
 # has for a value of a single report. Its total variation is at most _VARIATION kappa times that
@@ -60,6 +61,21 @@ class Factorisation:
         return math.sqrt(math.fsum(b * b for b in self.coefficients))
 
     @cached_property
+    def resolution(self) -> int:
+        """Steps of published values to a standard deviation, at least.
+
+        Later rounds take back noise, and not rounding: the more of them are added up, the finer.
+        """
+        resolution = RESOLUTION
+        if len(self.coefficients) == 1:
+            return resolution
+        added = np.convolve(self.inverse, self.inverse)[len(self.inverse) - 1 :: -1]
+        rounding = float(np.square(added).sum()) / 12.0 / self.variance(added.tolist())
+        while rounding > _ROUNDING * resolution**2:
+            resolution *= 2
+        return resolution
+
+    @cached_property
     def weight(self) -> int:
         """Values of a single report whose sampling error is that of one value of a round.
 
@@ -69,8 +85,10 @@ class Factorisation:
             return 1
         kappa = math.fsum(map(abs, self.coefficients))
         steepness = _FAR_SIGMAS * math.fsum(map(abs, self.inverse))
-        relative = _REACH * kappa * (2.0 * _WIDEST_RATIO + steepness) / _SINGLE
-        return math.ceil(max(relative, _VARIATION * kappa))
+        widest = 2.0 * self.resolution  # a standard deviation, in steps
+        relative = _REACH * kappa * (2.0 * widest + steepness) / _SINGLE
+        variation = _VARIATION * kappa * (widest + 1.0) / (2.0 * RESOLUTION + 1.0)
+        return math.ceil(max(relative, variation))
 
     def variance(self, weights: Sequence[float]) -> float:
         """Of a device's rounds added up with these weights, in units of its first round.

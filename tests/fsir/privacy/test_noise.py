@@ -18,12 +18,11 @@ from fsir.privacy.noise import (
     FAR_SIGMAS,
     RELATIVE_ERROR,
     RESOLUTION,
-    SIGNIFICANT_BITS,
     SeededNoise,
     SystemNoise,
-    normal_of,
     sampling_error,
 )
+from fsir.privacy.normal.words import SIGNIFICANT_BITS, normal_of
 
 OCTAVES = 64  # tail probabilities below 2^-64 are too rare to matter at the resolutions tested here
 

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from fsir.privacy.moments import Moments
-from fsir.privacy.noise import SystemNoise, normal_of
+from fsir.privacy.noise import SystemNoise
+from fsir.privacy.normal.words import normal_of
 from fsir.privacy.plan import SCREENING, final_stage, first_stage
 from fsir.privacy.release import release
 from tests.fsir.tasks import screened, task

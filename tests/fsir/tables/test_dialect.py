@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fsir.errors import TableError
-from fsir.tables.dialect import SEPARATORS, refuse_decimal_commas, separator_of
+from fsir.tables.dialect import SEPARATORS, fields_of, refuse_decimal_commas, separator_of
 from fsir.tables.encodings import decoded, encoding_of, lines_of
 from fsir.tables.header import column_names, is_header_again, look_like_a_record
 
@@ -65,3 +67,20 @@ def test_numbers_may_be_names_if_not_all_of_them_are():
     assert look_like_a_record(["0.5", "-1", "2", "y"])
     with pytest.raises(TableError, match="holds numbers alone"):
         column_names(["0", "1", "2"], "here")
+
+
+@given(st.text("ab01,;.\t \"'\r\n\0\u2028", max_size=30), st.sampled_from(SEPARATORS))
+def test_the_values_of_a_line_are_those_of_the_csv_module(line, separator):
+    def outcome(fields):
+        try:
+            return fields()
+        except (csv.Error, StopIteration) as error:
+            return type(error)
+
+    expected = outcome(lambda: next(csv.reader([line], delimiter=separator, strict=True)))
+    assert outcome(lambda: fields_of(line, separator)) == expected
+
+
+def test_a_value_longer_than_the_csv_module_allows_is_an_error():
+    with pytest.raises(csv.Error):
+        fields_of("a" * 140_000, ",")

@@ -89,6 +89,18 @@ def test_the_memory_that_forgets_has_less_noise_than_independent_rounds():
         assert math.sqrt(INDEPENDENT.variance(weights)) == pytest.approx(independent, abs=0.001)
 
 
+@pytest.mark.parametrize("rounds", [2, 10, 52, 365])
+@pytest.mark.parametrize(("memory", "span"), [("all", None), ("window", 8), ("decay", 8)])
+def test_rounding_is_little_beside_the_noise_of_a_total(rounds, memory, span):
+    estimate = {"memory": memory} | ({"span": span} if span else {})
+    stage = first_stage(small_task(rounds=rounds, estimate=estimate))
+    weights = workload(Estimate(memory=memory, span=span), rounds)[::-1]
+    for block in stage.blocks:
+        if block.step > 1:
+            rounding = sum(w * w for w in weights) * block.worth**2 / 12
+            assert rounding <= 0.0125 * block.sd**2 * stage.factorisation.variance(weights)
+
+
 def test_a_value_of_a_round_counts_at_least_like_one_of_a_report():
     assert INDEPENDENT.weight == 1
     assert Factorisation((1.0, -0.5)).weight >= 1

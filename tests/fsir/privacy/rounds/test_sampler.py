@@ -9,14 +9,8 @@ from scipy import stats
 
 from fsir.limits import MAX_ROUNDS
 from fsir.privacy.budget import published_values
-from fsir.privacy.noise import (
-    FAR_SIGMAS,
-    RELATIVE_ERROR,
-    RESOLUTION,
-    Noise,
-    normal_of,
-    sampling_error,
-)
+from fsir.privacy.noise import FAR_SIGMAS, RELATIVE_ERROR, RESOLUTION, Noise, sampling_error
+from fsir.privacy.normal.words import normal_of
 from fsir.privacy.plan import first_stage
 from fsir.privacy.rounds.correlated import RoundNoise
 from fsir.privacy.rounds.factorisation import Factorisation, factorisation_of
@@ -80,14 +74,14 @@ def test_the_weight_covers_both_errors_of_a_value(memory, span, rounds):
     found = factorisation(rounds, memory, span)
     kappa, steepness = sizes(found)
     coarse = np.geomspace(1 / 13, 1.0, 200)  # only where values are whole
-    fine = np.geomspace(1.0, 2.0 * RESOLUTION, 200)
+    fine = np.geomspace(1.0, 2.0 * found.resolution, 200)
     for r, added, doubled in ((coarse, 0.5, 0.4), (fine, 2.5, 2.0)):
         e = 131.5 * kappa + added / r
         relative = 1.001 * (2.0 * e * r + FAR_SIGMAS * steepness * e)
         assert relative.max() * U <= found.weight * RELATIVE_ERROR
         past = 13.02 * math.sqrt(2 / math.pi) + 1.3
         variation = 2.0 * past * (kappa - 1.0) * (r + 0.4) + 23.4 * r + 18.7 + doubled / r
-        assert (variation * U <= found.weight * sampling_error(1.0) / 2.0 * (r + 1.0)).all()
+        assert variation.max() * U <= found.weight * sampling_error(2.0 * RESOLUTION)
 
 
 def test_kappa_is_small_for_every_window():

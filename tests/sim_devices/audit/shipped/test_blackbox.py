@@ -35,8 +35,8 @@ def test_the_agent_is_consistent_with_its_claim_and_the_audit_is_not_blind():
 
 
 def test_half_of_the_noise_in_the_code_is_found(monkeypatch):
-    whole = fsir.privacy.noise.normal_of
-    monkeypatch.setattr(fsir.privacy.noise, "normal_of", lambda word: 0.5 * whole(word))
+    whole = fsir.privacy.noise.normals_of
+    monkeypatch.setattr(fsir.privacy.noise, "normals_of", lambda raw: 0.5 * whole(raw))
     assert suite.agent(EPSILON, DELTA, 100, seed=1).verdict == "violated"
 
 

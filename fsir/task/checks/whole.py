@@ -14,11 +14,11 @@ from typing import Any
 from fsir.errors import TaskError
 from fsir.fields import Table
 from fsir.limits import MAX_DELTA, MAX_EPSILON, MAX_FEATURES, MAX_RECORDS, MAX_ROUNDS, MAX_SLICES
-from fsir.task.public_checks import check_around, read_public
+from fsir.task.checks.public import check_around, read_public
+from fsir.task.checks.rounds import check_rounds, read_estimate
+from fsir.task.checks.secure import check_secure, read_secure
 from fsir.task.public_map import Public
-from fsir.task.rounds import check_rounds, read_estimate
 from fsir.task.secure import Secure
-from fsir.task.secure_checks import check_secure, read_secure
 from fsir.task.task import (
     MECHANISMS,
     NEWEST_VERSION,

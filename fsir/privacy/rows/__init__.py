@@ -1,0 +1,1 @@
+"""Rows of records on their way into exact sums."""

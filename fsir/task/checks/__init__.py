@@ -1,0 +1,1 @@
+"""What stands between a table (a TOML file, a message) and a `Task`: every field is checked."""
