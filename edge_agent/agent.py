@@ -2,7 +2,8 @@
 
     state = State(directory, device)              # State(None, device, simulated=True): in memory
     agent = Agent(state, "task-name", Policy(), feed=Feed("csv:/path"))
-    agent.subscriptions()                         # topics to read, in this order, at QoS 1
+    agent.subscriptions()                         # topics to read, in this order, at QoS 1; more
+                                                  # once a task with two aggregators is known
     agent.connected(now)                          # once the broker has confirmed them
     agent.disconnected()                          # later
     agent.receive(topic, payload)                 # whatever arrives; never raises
@@ -38,7 +39,7 @@ from edge_agent.exchange.gate import QUIET_SECONDS
 from edge_agent.exchange.instance import ANOTHER_COPY
 from edge_agent.exchange.mailbox import Mailbox
 from edge_agent.exchange.outbox import Publish
-from edge_agent.exchange.receipts import WITHDRAWN, settle
+from edge_agent.exchange.receipts import settle, withdrawn
 from edge_agent.learning.membership import Membership
 from edge_agent.learning.part.participation import Participation
 from edge_agent.learning.phase import Phase
@@ -236,17 +237,20 @@ class Agent(Membership):
             elif self._part is None:
                 self._mailbox.keep(topic, payload)
             else:
-                take = {
-                    "receipt": self._take_receipt,
-                    "active": self._take_active,
-                    "subspace": self._take_subspace,
-                }
-                take[kind](payload, self._part)
+                self._take(kind, topic, payload, self._part)
         except StorageError as error:
             self._complain(error)
             self._mailbox.keep(topic, payload)
         except FsirError as error:
             log.warning("%s: refused what came on %s: %s", self.name, topic, error)
+
+    def _take(self, kind: str, topic: str, raw: bytes, part: Participation) -> None:
+        if kind == "receipt":
+            self._take_receipt(raw, part, helpers=self._mailbox.is_helpers(topic))
+        elif kind == "active":
+            self._take_active(raw, part)
+        else:
+            self._take_subspace(raw, part)
 
     def _complain(self, error: StorageError) -> None:
         log.error("%s: %s", self.name, error)
@@ -274,7 +278,10 @@ class Agent(Membership):
 
     def _join(self, pin: Pin) -> Participation:
         # First: without it a disk that fails in between would let reports leave unasked.
-        self._dispatch.join(self.state, inbox.read_task(pin.raw, self.name))
+        task = inbox.read_task(pin.raw, self.name)
+        self._dispatch.join(self.state, task)
+        if task.secure is not None:
+            self._mailbox.hear_both()
         part = super()._join(pin)
         for row in self.state.outbox(self.name):
             # A clock that was set back must not hold a report for longer than the task says.
@@ -288,11 +295,13 @@ class Agent(Membership):
         if not self.reason and FINAL not in part.made:
             part.take_active(features)
 
-    def _take_receipt(self, raw: bytes, part: Participation) -> None:
+    def _take_receipt(self, raw: bytes, part: Participation, *, helpers: bool) -> None:
         receipt = inbox.read_receipt(raw, self.state.device)
+        inbox.check_sender(receipt, part.task, helpers=helpers)
         dispatch = self._dispatch
         reason = settle(self.state, dispatch.outbox, receipt, part.task, dispatch.instance)
+        out = withdrawn(part.task, receipt.by)
         if reason and not self.displaced:
             part.stop(reason)
-        elif not reason and receipt.task == part.task.digest and part.stopped == WITHDRAWN:
+        elif not reason and receipt.task == part.task.digest and part.stopped == out:
             part.go_on()  # the operator has let this device in again

@@ -144,6 +144,7 @@ class Member:
             self._connection.close()  # and left to the other copy, which has the same name
         else:
             self._connection.step(now)
+            self._connection.listen(self.agent.subscriptions())
         self._learn_waiting()
         for message in self.agent.outgoing(now):
             self._connection.publish(message.topic, message.payload, message.retain)

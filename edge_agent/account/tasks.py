@@ -7,6 +7,7 @@ from typing import Any
 
 import msgpack
 
+from edge_agent.account.sharing import promise_lines, sharing_entry
 from edge_agent.account.words import minute
 from edge_agent.exchange.inbox import read_subspace, read_task
 from edge_agent.learning.looks import looks
@@ -65,6 +66,7 @@ def _entry(state: State, pin: Pin) -> Entry:
         **seen,
         "reports": {stage: row.verdict or "sent" for stage, row in made.items()},
         "pending": len(pending),
+        **sharing_entry(state, task),
         "active": None if pin.active is None else list(pin.active),
         **_subspace(pin, task),
         "recognition": recognition_of(state, pin.name),
@@ -102,6 +104,8 @@ def remarks(entry: Entry) -> list[str]:
     found = looks_in_words(entry)
     if entry.get("rounds"):
         found.append(_rounds(entry))
+    found += [f"the report in the outbox is {words}" for words in entry.get("awaited", ())]
+    found += promise_lines(entry.get("promises", []))
     found += [f"{count} records not accepted: {reason}" for reason, count in refused.items()]
     if (accuracy := entry.get("expected_accuracy")) is not None:
         found.append(f"the federation expects its classifier to be right {accuracy:.0%} of times")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from edge_agent.commands.settings.options import add_json, add_policy, default_state
 from edge_agent.commands.settings.tasks import is_file, named_task
-from edge_agent.consent.admission import Feed, refusals
+from edge_agent.consent.admission import Feed, refusals, unable
 from edge_agent.consent.policy import GROUP_RECORDS, Policy, policy_of
 from edge_agent.state.database import FILE
 from edge_agent.state.state import State
@@ -52,7 +52,10 @@ def run(args: argparse.Namespace) -> int:
     state = _state(args.state)
     task = _task(args, state)
     policy = policy_of(args.policy)
-    reasons = policy.refusals(task) if state is None else _reasons(state, task, policy)
+    if state is None:
+        reasons = [*policy.refusals(task), *unable(task)]
+    else:
+        reasons = _reasons(state, task, policy)
     if args.json:
         _print_json(task, reasons)
     else:

@@ -8,6 +8,7 @@ import math
 from contextlib import closing
 
 from edge_agent.account.releases import release_entry, spent
+from edge_agent.account.sharing import promise_lines, shared_tasks
 from edge_agent.account.words import cap_of, json_number, minute
 from edge_agent.commands.settings.options import add_json, add_policy, add_state
 from edge_agent.commands.tables import print_table
@@ -31,6 +32,7 @@ def run(args: argparse.Namespace) -> int:
     with closing(state):
         policy = policy_of(args.policy)
         rows = state.ledger()
+        promised = shared_tasks(state)
     total = spent(rows, policy.delta)
     if args.json:
         answer = {
@@ -39,6 +41,7 @@ def run(args: argparse.Namespace) -> int:
             "epsilon": json_number(total),
             "delta": policy.delta,
             "cap": policy.epsilon,
+            **({"promises": promised} if promised else {}),
         }
         print(json.dumps(answer))
         return 0
@@ -47,6 +50,9 @@ def run(args: argparse.Namespace) -> int:
     known = f"epsilon {total:.4g}" if bounded else "no bound: an unproven mechanism was used"
     cap = cap_of(policy, named=args.policy is not None)
     print(f"\ntogether: {known} at delta {policy.delta:g}; {cap}")
+    for name, entries in promised.items():
+        for line in promise_lines(entries):
+            print(f"{name}: {line}")
     return 0
 
 

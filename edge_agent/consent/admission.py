@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from edge_agent.consent.budget import Cost
 from edge_agent.consent.groups import Group
@@ -17,13 +18,12 @@ from edge_agent.sources.samples import LABEL
 from edge_agent.state.made import Made, last_reports, last_round
 from edge_agent.state.rows import LedgerRow, Pin
 from edge_agent.state.state import State
+from fsir.net.installed import how_to_install
 from fsir.privacy.plan import FINAL, SCREENING, all_stages
 from fsir.task.task import Task
 
 log = logging.getLogger("fsir.agent")
-# In shares a report has a part of the noise only: sent as it is, it would not be private. So no
-# such task is taken before `edge_agent.learning` makes shares.
-_MAKES_SHARES = False
+_SEALING = "cryptography.hazmat.primitives.hpke"  # of the extra [secure]
 _KEPT_ACROSS_RUNS = "a file, or a topic with --record-id, goes on where it was (docs/privacy.md)"
 
 
@@ -91,8 +91,8 @@ def refusals(state: State, task: Task, policy: Policy, feed: Feed) -> list[str]:
     begun = pin is not None and pin.raw == task.encode()
     if reasons := [*policy.refusals(task, begun=begun), *policy.about_label(feed.label)]:
         return reasons
-    if task.secure is not None and not _MAKES_SHARES:
-        return ["its reports go to two aggregators in shares, which this agent cannot make yet"]
+    if reasons := unable(task):
+        return reasons
     if task.privacy.unit_records < feed.unit_records:
         return [
             f"it protects {task.privacy.unit_records} record(s) together, and one reading of "
@@ -104,6 +104,23 @@ def refusals(state: State, task: Task, policy: Policy, feed: Feed) -> list[str]:
         return []
     groups = groups_of(state.ledger(), _promised(state, task, feed))
     return [*policy.over_budget(left, others), *policy.over_group_budget(groups)]
+
+
+def unable(task: Task) -> list[str]:
+    """Why this device could not make the reports of a task, whatever its owner wants."""
+    if task.secure is None or _is_installed(_SEALING):
+        return []
+    return [
+        "its reports go to two aggregators in sealed shares, which needs the package cryptography, "
+        f"version 50 or later; {how_to_install('secure')}"
+    ]
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package that it would be in
+        return False
 
 
 def has_room(state: State, task: Task, policy: Policy, feed: Feed, extra: Cost) -> bool:

@@ -7,6 +7,7 @@ from functools import lru_cache
 from fsir.contract import decode_task
 from fsir.errors import MessageError
 from fsir.limits import LIMITS
+from fsir.task.secure import HELPER, LEADER
 from fsir.task.task import Task
 from fsir.wire.decode import decode
 from fsir.wire.messages import Active, Receipt, Subspace
@@ -96,6 +97,21 @@ def read_receipt(raw: bytes, device: str) -> Receipt:
     if receipt.device != device:
         raise MessageError(f"receipt of device {receipt.device!r} on the topic of {device!r}")
     return receipt
+
+
+def check_sender(receipt: Receipt, task: Task, *, helpers: bool) -> None:
+    """Refuse a receipt of another aggregator than the one whose topic it came on.
+
+    `helpers`: whether that is the topic of the second of two. An earlier edition of the task may
+    have had one aggregator, or two.
+    """
+    ours = "" if task.secure is None else LEADER
+    allowed = {HELPER} if helpers else {ours} if receipt.task == task.digest else {"", LEADER}
+    if receipt.by not in allowed:
+        raise MessageError(
+            f"receipt by {receipt.by or 'a single aggregator'!r}: on this topic speaks "
+            f"{' or '.join(filter(None, sorted(allowed))) or 'a single aggregator'}"
+        )
 
 
 def _check_digest(digest: bytes, task: Task, what: str) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from fsir.wire.messages import topic
+from fsir.task.secure import HELPER
+from fsir.wire.messages import receipt_topic, topic
 
 # In this order: a broker that sends what it keeps in the order of our topics tells the receipt
 # before the task is acted upon.
@@ -23,7 +24,16 @@ class Mailbox:
         self._kinds = {
             topic(task, kind, device if kind == "receipt" else None): kind for kind in KINDS
         }
+        self._helpers = receipt_topic(task, device, HELPER)
         self._waiting: dict[str, bytes] = {}
+
+    def hear_both(self) -> None:
+        """The task has two aggregators: read the receipts of the second one as well."""
+        self._kinds = {self._helpers: "receipt", **self._kinds}
+
+    def is_helpers(self, topic: str) -> bool:
+        """Whether only the second of two aggregators may write here."""
+        return topic == self._helpers
 
     @property
     def topics(self) -> list[str]:

@@ -12,6 +12,8 @@ from typing import NamedTuple
 from edge_agent.exchange.inbox import read_task
 from edge_agent.state.rows import report_title
 from fsir.errors import FsirError
+from fsir.task.secure import HELPER
+from fsir.wire.cohort import Declined, Proposal, decode_cohort
 from fsir.wire.decode import decode
 from fsir.wire.messages import (
     PREFIX,
@@ -24,9 +26,11 @@ from fsir.wire.messages import (
     report_id,
 )
 from fsir.wire.sealed import decode_sealed
+from fsir.wire.shared import KIND as SHARED
+from fsir.wire.shared import decode_shared
 from fsir.wire.unpack import unpack
 
-KINDS = ("task", "ask", "report", "receipt", "active", "subspace", "presence")
+KINDS = ("task", "ask", "report", "receipt", "active", "subspace", "presence", "cohort")
 _FEW = 3  # names that are shown of many
 
 
@@ -48,6 +52,8 @@ def said(topic: str, payload: bytes) -> Said:
     'not a topic of fsir/1, which this program speaks'
     """
     levels = topic.removeprefix(f"{PREFIX}/").split("/")
+    if levels[1:2] + levels[3:] == ["receipt", HELPER]:
+        levels.pop()
     if not topic.startswith(f"{PREFIX}/") or len(levels) not in (2, 3) or levels[1] not in KINDS:
         return Said("", f"not a topic of {PREFIX}, which this program speaks")
     name, kind = levels[:2]
@@ -70,10 +76,13 @@ def _task(raw: bytes, name: str) -> str:
 
 
 def _report(raw: bytes, _name: str) -> str:
-    report = decode_sealed(unpack(raw, "report"))
+    table = unpack(raw, "report")
+    shared = table.get("kind") == SHARED
+    report = decode_shared(raw) if shared else decode_sealed(table)
+    sealed = " in two sealed shares" if shared else ""
     return (
         f"the {report_title(report.stage, report.round)} of {report.device} about {report.n} "
-        f"records, "
+        f"records{sealed}, "
         f"task {_short(report.task)}, report {report_id(raw).hex()}"
     )
 
@@ -89,7 +98,8 @@ def _receipt(raw: bytes, _name: str) -> str:
     verdicts = [_verdict(stage, verdict) for stage, verdict in receipt.verdicts.items()]
     number = "; a number holds for it" if receipt.instance else ""
     about = ", ".join(verdicts) or "nothing is known of it"
-    return f"to {receipt.device}, task {_short(receipt.task)}: {about}{number}"
+    by = f" by the {receipt.by}" if receipt.by else ""
+    return f"to {receipt.device}{by}, task {_short(receipt.task)}: {about}{number}"
 
 
 def _verdict(stage: str, verdict: Verdict) -> str:
@@ -122,6 +132,17 @@ def _presence(raw: bytes, _name: str) -> str:
     return f"{presence.device} is {'there' if presence.online else 'gone'}"
 
 
+def _cohort(raw: bytes, _name: str) -> str:
+    # Who signed it is for the other aggregator to know: a stranger at the broker has no keys.
+    said = decode_cohort(raw, lambda _role, _raw, _signature: True)
+    about = said.heading
+    which = f"cohort {about.number} of {report_title(about.stage, about.round)}s"
+    if isinstance(said, Declined):
+        return f"the helper opens nothing of {which}: {said.reason}"
+    verb = "the leader proposes to open" if isinstance(said, Proposal) else "the helper opens"
+    return f"{verb} {len(said.ids)} reports, {which}, task {_short(about.task)}"
+
+
 _READERS: dict[str, Callable[[bytes, str], str]] = {
     "task": _task,
     "ask": _ask,
@@ -130,6 +151,7 @@ _READERS: dict[str, Callable[[bytes, str], str]] = {
     "active": _active,
     "subspace": _subspace,
     "presence": _presence,
+    "cohort": _cohort,
 }
 
 

@@ -60,4 +60,7 @@ def awaited(agent: Agent) -> list[str]:
     }
     kind = kinds.get(agent.phase)
     needed = [] if kind is None else [topic(agent.name, kind)]
-    return [topic(agent.name, "receipt", agent.state.device), *needed] if agent.pending else needed
+    if not agent.pending:
+        return needed
+    receipt = topic(agent.name, "receipt", agent.state.device)
+    return [*(name for name in agent.subscriptions() if name.startswith(receipt)), *needed]

@@ -63,11 +63,10 @@ class Runner:
         self._labelling = Labelling() if labelling is None else labelling
         self._recognition = recognition
         self._feeding = Feeding(agents, source, output, self._labelling, recognition)
-        self._topics = {topic: agent for agent in agents for topic in agent.subscriptions()}
         self._connection = Connection(
             broker,
             f"fsir-agent-{state.device}",
-            list(self._topics),
+            list(self._topics()),
             self._receive,
             on_up=self._up,
             on_down=self._down,
@@ -81,8 +80,12 @@ class Runner:
 
     # --- the broker -------------------------------------------------------------------------------
 
+    def _topics(self) -> dict[str, Agent]:
+        """Whom each topic concerns: more of them once a task with two aggregators is known."""
+        return {topic: agent for agent in self._agents for topic in agent.subscriptions()}
+
     def _receive(self, message: MQTTMessage) -> None:
-        if (agent := self._topics.get(message.topic)) is not None:
+        if (agent := self._topics().get(message.topic)) is not None:
             agent.receive(message.topic, bytes(message.payload))
 
     def _up(self) -> None:
@@ -137,6 +140,7 @@ class Runner:
             self._connection.close()  # and left to the other copy, which has the same name
         else:
             self._connection.step(time.monotonic())
+            self._connection.listen(list(self._topics()))
         self._labelling.step(time.monotonic())
         self._output.welcome()
         self._feeding.step()

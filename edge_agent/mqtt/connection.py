@@ -189,6 +189,12 @@ class Connection:
         if self._client is not None:
             self._client.subscribe([(topic, self._qos) for topic in topics])
 
+    def listen(self, topics: list[str]) -> None:
+        """Read these topics, now and on every later connection; those it reads are passed by."""
+        if more := [topic for topic in topics if topic not in self._topics]:
+            self._topics = [*self._topics, *more]
+            self.subscribe(more)
+
     def cut(self, now: float) -> None:
         """Lose the connection without a word, as a device does that leaves the network."""
         if self._client is None:

@@ -12,9 +12,10 @@ from dataclasses import fields
 
 from edge_agent.state.holds import Hold
 from edge_agent.state.learned import Learned
-from edge_agent.state.rows import LedgerRow, OutboxRow, Progress
+from edge_agent.state.rows import Answers, LedgerRow, OutboxRow, Progress
 
 REFUSED = "refused:"  # of a task: no task has a name with a colon
+_ANSWERS = "answers:"  # about a report, of whichever of two aggregators has spoken
 _OUTBOX = ", ".join(field.name for field in fields(OutboxRow))
 
 
@@ -88,9 +89,22 @@ class Reports(Learned):
         rows = self._db.named_rows(f"SELECT {_OUTBOX} FROM outbox ORDER BY rowid")
         return [OutboxRow(**row) for row in rows if task in (None, row["task"])]
 
+    def answers(self, report: bytes) -> Answers:
+        """What was said about a report while not everybody has answered, by who has said it."""
+        rows = self._db.rows("SELECT value FROM meta WHERE key = ?", f"{_ANSWERS}{report.hex()}")
+        told = [json.loads(text) for (text,) in rows]
+        return {role: tuple(said) for one in told for role, said in one.items()}
+
+    def keep_answers(self, report: bytes, answers: Answers) -> None:
+        """Remember it until the report is settled."""
+        statement = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+        with self._db.transaction():
+            self._db.run(statement, f"{_ANSWERS}{report.hex()}", json.dumps(dict(answers)))
+
     def settle(self, report: bytes, verdict: str, reason: str) -> None:
-        """The aggregator has answered: clear the outbox, note the verdict in the ledger."""
+        """All is answered: clear the outbox, note the verdict in the ledger."""
         statement = "UPDATE ledger SET verdict = ?, reason = ? WHERE report = ?"
         with self._db.transaction():
             self._db.run("DELETE FROM outbox WHERE report = ?", report)
+            self._db.run("DELETE FROM meta WHERE key = ?", f"{_ANSWERS}{report.hex()}")
             self._db.run(statement, verdict, reason, report)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from edge_agent.records import START, Position
 from fsir.task.task import CORRELATED
 
 HOLD = "hold"  # the stage of a release that is no report: whether one was held back
+# Verdict and reason about one report, by the role of the aggregator that has given them.
+Answers: TypeAlias = Mapping[str, tuple[str, str]]
 
 
 def report_title(stage: str, round: int) -> str:

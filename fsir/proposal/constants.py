@@ -35,6 +35,23 @@ class Expectation:
     epsilon: float
     delta: float = 1e-6
     unit_records: int = 1
+    cohort: int | None = None  # of how many at least two aggregators open sums
+
+    @property
+    def noises(self) -> float:
+        """How many times the full noise of a report the sum of all bears.
+
+        Each device adds all of it; or a part, so that a cohort adds it once, and each of two
+        aggregators once more for every cohort that they open.
+
+        >>> Expectation(devices=20, records=300, epsilon=1.0).noises
+        20
+        >>> Expectation(devices=20, records=300, epsilon=1.0, cohort=20).noises
+        3.0
+        """
+        if self.cohort is None:
+            return self.devices
+        return 2.0 * max(1, self.devices // self.cohort) + self.devices / self.cohort
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +75,8 @@ def usual_choice(expected: Expectation, H: int, most: int) -> Choice:
     mu = mu_of(expected.epsilon, expected.delta) / expected.unit_records
     sd = usual.clip_factor * split_scales(1.0, mu, usual.split)[0]
     per_slice = expected.records / H  # of one device
-    affordable = TOLERATED_VARIANCE * expected.devices * (per_slice / sd) ** 2
+    devices = expected.devices**2 / expected.noises  # that would bear as little noise by their own
+    affordable = TOLERATED_VARIANCE * devices * (per_slice / sd) ** 2
     return Choice(coordinates=int(min(max(affordable, H - 1), most)))
 
 

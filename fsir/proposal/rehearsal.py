@@ -41,8 +41,8 @@ Progress = Callable[[int, int], None]
 class FleetNoise(Noise):
     """Of a whole fleet at once, on records that stand for `copies` as many; protects nobody."""
 
-    def __init__(self, devices: int, copies: int, rng: np.random.Generator) -> None:
-        self._root = devices**0.5
+    def __init__(self, noises: float, copies: int, rng: np.random.Generator) -> None:
+        self._root = noises**0.5
         self._copies = copies
         self._rng = rng
 
@@ -54,7 +54,7 @@ class FleetNoise(Noise):
         return self._rng.standard_normal(count)
 
     def perturb(self, values: Matrix, sd: float, step: int) -> Integers:
-        """The sums of all devices, with the noise of each."""
+        """The sums of all devices, with all of their noise."""
         return super().perturb(values * self._copies, sd * self._root, step)
 
 
@@ -195,6 +195,7 @@ class _Play:
         rows = rng.integers(0, len(X), records // copies)
         moments = Moments(self._task, totals.stage)
         moments.learn_many(X[rows], slices[rows].astype(str))
-        totals.add(release(moments, FleetNoise(self._expected.devices, copies, rng)))
+        totals.add(release(moments, FleetNoise(self._expected.noises, copies, rng)))
         totals.n = len(rows) * copies
         totals.devices = self._expected.devices
+        totals.noise = self._expected.noises

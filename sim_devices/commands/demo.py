@@ -8,6 +8,7 @@ from pathlib import Path
 from sim_devices.commands import har, synthetic_har
 from sim_devices.commands.options import add_federation
 from sim_devices.commands.people import add_people
+from sim_devices.commands.trust import add_trust
 
 WINDOWS = 400  # of each invented person: what ten seconds allow (docs/simulator.md)
 # What the federation adds depends on who volunteers. Of the seeds 1 to 9 this is the one that lies
@@ -19,6 +20,7 @@ PAGE = {"description": "the demonstration that `make demo` runs"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_federation(parser)
+    add_trust(parser)
     parser.add_argument(
         "--data", type=Path, metavar="PATH", help="the real UCI HAR set instead of invented people"
     )

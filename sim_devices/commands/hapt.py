@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sim_devices.commands.options import add_federation
 from sim_devices.commands.people import add_person, chosen_of, run_people, volunteer_of
+from sim_devices.commands.trust import add_trust
 
 PAGE = {"description": "the raw 50 Hz recordings behind UCI HAR, through the agent's own features"}
 
@@ -14,6 +15,7 @@ PAGE = {"description": "the raw 50 Hz recordings behind UCI HAR, through the age
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_federation(parser)
+    add_trust(parser)
     parser.add_argument(
         "--data",
         type=Path,

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from sim_devices.commands.options import add_federation
 from sim_devices.commands.people import AUTO, add_person, chosen_of, run_people, volunteer_of
+from sim_devices.commands.trust import add_trust
 
 PAGE = {"description": "UCI HAR: 21 people as devices, 9 unseen"}
 
@@ -14,6 +15,7 @@ PAGE = {"description": "UCI HAR: 21 people as devices, 9 unseen"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_federation(parser)
+    add_trust(parser)
     parser.add_argument(
         "--data",
         type=Path,

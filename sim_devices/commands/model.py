@@ -6,6 +6,7 @@ import argparse
 
 from sim_devices.commands import running
 from sim_devices.commands.options import add_federation, positive
+from sim_devices.commands.trust import add_trust
 from sim_devices.datasets.models import MODELS
 from sim_devices.scenarios import scenarios
 
@@ -15,6 +16,7 @@ PAGE = {"description": "one of the paper's five models, p = 10"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_federation(parser)
+    add_trust(parser)
     parser.add_argument(
         "--model", choices=MODELS, default="III", help="which one (default %(default)s)"
     )

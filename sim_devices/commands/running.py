@@ -12,6 +12,7 @@ from pathlib import Path
 from fsir.errors import FsirError
 from fsir.net.files import writing
 from sim_devices.commands.options import picture_folder
+from sim_devices.commands.trust import cohort_of
 from sim_devices.network.federation import PATIENCE_SECONDS, Outcome, federate
 from sim_devices.network.fleet import Faults
 from sim_devices.results import report
@@ -21,6 +22,7 @@ from sim_devices.scenarios.tasks import Setting, build
 
 COMPARED = ("none", "gaussian", "iid", "vgm")
 SAFE_DELTA = 1e-6
+SHAREABLE = ("gaussian", "none")  # mechanisms that two aggregators can open sums of
 
 
 def delta_of(options: Namespace) -> float | None:
@@ -91,12 +93,16 @@ def federation(
     patience: float = PATIENCE_SECONDS,
 ) -> Outcome:
     """One federation over MQTT, with a bar that shows how far it is."""
+    cohort = cohort_of(options, len(scenario.population.devices), absent=options.absent)
+    if mechanism not in SHAREABLE:
+        cohort = None  # --compare shows these beside it
     setting = Setting(
         epsilon=options.epsilon,
         delta=delta,
         unit_records=options.unit_records,
         mechanism=mechanism,
         dimension=dimension,
+        cohort=cohort,
     )
     task = build(scenario.population, scenario.geometry, setting)
     with _progress(f"{task.name}, {mechanism}, delta {task.privacy.delta:.1g}") as update:
@@ -108,6 +114,7 @@ def federation(
             faults=_faults(options),
             progress=update,
             patience=patience,
+            cohort=cohort,
         )
 
 

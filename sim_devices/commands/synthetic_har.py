@@ -7,6 +7,7 @@ import sys
 
 from sim_devices.commands.options import add_federation
 from sim_devices.commands.people import add_people, chosen_of, run_people, volunteer_of
+from sim_devices.commands.trust import add_trust
 
 PAGE = {"description": "invented people with a phone, no download"}
 
@@ -14,6 +15,7 @@ PAGE = {"description": "invented people with a phone, no download"}
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_federation(parser)
+    add_trust(parser)
     add_people(parser)
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from sim_devices.commands import running
 from sim_devices.commands.options import add_federation
 from sim_devices.commands.people import MAPPED, add_volunteer, volunteer_of
+from sim_devices.commands.trust import add_trust
 from sim_devices.scenarios import scenarios
 
 PAGE = {"description": "shoulder exercises with a smartwatch (package seglearn)"}
@@ -16,6 +17,7 @@ PAGE = {"description": "shoulder exercises with a smartwatch (package seglearn)"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The options."""
     add_federation(parser)
+    add_trust(parser)
     parser.add_argument(
         "--data", type=Path, metavar="FILE", help="another copy of watch_dataset.npy"
     )

@@ -35,10 +35,9 @@ class VirtualDevice:
 
     def _start(self) -> None:
         self.agent = self._make_agent()
-        self._topics = self.agent.subscriptions()
         self._inbox = Inbox()
         self._connection = connection_of(
-            self._broker, f"sim-{self.name}", self._topics, self._inbox
+            self._broker, f"sim-{self.name}", self.agent.subscriptions(), self._inbox
         )
         self._was_up = False
         self._due = 0.0
@@ -87,6 +86,7 @@ class VirtualDevice:
         while self._inbox:
             message = self._inbox.popleft()
             self.agent.receive(message.topic, bytes(message.payload))
+        self._connection.listen(self.agent.subscriptions())
         self._learn(now)
         for publication in self.agent.outgoing(now):
             if publication.is_report:
@@ -110,7 +110,7 @@ class VirtualDevice:
             self._ask_at = now + PATIENCE_SECONDS
         elif now >= self._ask_at:
             self._ask_at = now + PATIENCE_SECONDS
-            self._connection.subscribe(self._topics)
+            self._connection.subscribe(self.agent.subscriptions())
 
     @property
     def _asks(self) -> bool:

@@ -1,19 +1,14 @@
 """One simulated federation, end to end:
-a broker, the real aggregator daemon, and a fleet that runs the real agent code."""
+a broker, the real aggregator daemon or two, and a fleet that runs the real agent code."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-
-import tomli_w
 
 from edge_agent.agent import Agent, Phase
 from edge_agent.consent.policy import Policy
@@ -21,21 +16,27 @@ from edge_agent.state.state import State
 from fsir.limits import MAX_ROUNDS
 from fsir.net.broker import Broker
 from fsir.privacy.noise import SeededNoise
-from fsir.task.public_map import as_text
 from fsir.task.task import MECHANISMS, Task
 from fsir.wire.messages import Subspace
 from sim_devices.datasets.filled import filled
 from sim_devices.datasets.population import DeviceStream, Population
 from sim_devices.network.broker import LocalBroker
+from sim_devices.network.daemons import Daemons, aggregators
 from sim_devices.network.device import VirtualDevice
 from sim_devices.network.fleet import Faults, Fleet
 from sim_devices.network.observer import FederationError, Observer
 
 # A simulated device agrees to whatever its user asked for on the command line, and has no owner who
 # would look at a report that it holds; a real one has its owner's policy.
-WILLING = Policy(epsilon=1e6, unproven=MECHANISMS, largest_clip=1e9, hold=False, rounds=MAX_ROUNDS)
+WILLING = Policy(
+    epsilon=1e6,
+    unproven=MECHANISMS,
+    epsilon_if_both_collude=1e6,
+    largest_clip=1e9,
+    hold=False,
+    rounds=MAX_ROUNDS,
+)
 PATIENCE_SECONDS = 300.0
-_LAST_LINES = 8  # of the aggregator's log, shown if it goes wrong
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,14 +64,27 @@ def federate(
     faults: Faults | None = None,
     progress: Callable[[int, int], None] = lambda done, total: None,
     patience: float = PATIENCE_SECONDS,
+    cohort: int | None = None,
 ) -> Outcome:
-    """Run it to the end: each device that came has its receipt, the subspace counts them all."""
+    """Run it to the end: each device that came has its receipt, the subspace counts them all.
+
+    With a `cohort` two aggregators open sums over at least so many devices, and fewer than that may
+    be left at the end.
+    """
     start = time.monotonic()
     with LocalBroker() as server, tempfile.TemporaryDirectory(prefix="fsir-sim-") as directory:
         url = server.start(broker)
+        keys: dict[str, Path] = {}
+        if cohort is not None:
+            # Here alone: without them `cryptography` need not be there.
+            from sim_devices.network.parties import Parties
+
+            parties = Parties.new()
+            task = parties.secured(task, cohort)
+            keys = parties.write(Path(directory))
         fleet = _fleet(population, task, url, seed, faults or Faults())
         options = _options(len(fleet.devices), server.kind)
-        with _aggregator(task, url, Path(directory), options) as daemon:
+        with aggregators(task, url, Path(directory), options, keys) as daemon:
             subspace = _run(fleet, Observer(url, task, fleet), daemon, progress, patience)
             seconds = time.monotonic() - start
             return _outcome(fleet, task, subspace, seconds, server.kind)
@@ -105,50 +119,10 @@ def _options(devices: int, broker: str) -> list[str]:
     return [*options, "--mqtt", "3.1.1"] if broker == "embedded" else options
 
 
-@dataclass(frozen=True)
-class _Daemon:
-    """The aggregator in a process of its own."""
-
-    process: subprocess.Popen[bytes]
-    log: Path
-
-    def last_words(self) -> list[str]:
-        text = self.log.read_text(encoding="utf-8", errors="replace")
-        return text.splitlines()[-_LAST_LINES:]
-
-    def ending(self) -> str:
-        """How it ended, if it did."""
-        if self.process.poll() is None:
-            return ""
-        return f": the aggregator ended with status {self.process.returncode}"
-
-
-@contextmanager
-def _aggregator(task: Task, url: str, directory: Path, options: list[str]) -> Iterator[_Daemon]:
-    """The daemon as users run it."""
-    task_file = directory / "task.toml"
-    task_file.write_text(tomli_w.dumps(as_text(task.table())), encoding="utf-8")
-    command = [sys.executable, "-m", "aggregator", "serve", "--task", str(task_file)]
-    command += ["--broker", url, "--store", f"sqlite:{directory / 'store.db'}"]
-    command += options
-    path = directory / "aggregator.log"
-    with path.open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, start_new_session=True)
-        try:
-            yield _Daemon(process, path)
-        finally:
-            process.terminate()
-            try:
-                process.wait(20)
-            except subprocess.TimeoutExpired:
-                process.kill()
-                process.wait()
-
-
 def _run(
     fleet: Fleet,
     observer: Observer,
-    daemon: _Daemon,
+    daemon: Daemons,
     progress: Callable[[int, int], None],
     patience: float,
 ) -> Subspace:
@@ -184,12 +158,12 @@ def _outcome(fleet: Fleet, task: Task, subspace: Subspace, seconds: float, broke
     )
 
 
-def _why(fleet: Fleet, observer: Observer, daemon: _Daemon, patience: float) -> str:
+def _why(fleet: Fleet, observer: Observer, daemon: Daemons, patience: float) -> str:
     phases = dict(Counter(device.agent.phase for device in fleet.devices))
     reasons = [device.agent.reason for device in fleet.devices if device.agent.reason]
     first = (
         f"the federation did not come to its end{daemon.ending() or f' within {patience:.0f} s'}: "
         f"{observer.counted} counted, devices are {phases}"
     )
-    lines = [first, *reasons[:1], "last words of the aggregator:", *daemon.last_words()]
+    lines = [first, *reasons[:1], *daemon.last_words()]
     return "\n".join(lines)

@@ -26,6 +26,9 @@ class Observer:
     def __init__(self, url: str, task: Task, fleet: Fleet) -> None:
         self.subspace: Subspace | None = None
         self._fleet = fleet
+        # What two aggregators have not opened is less than a cohort of each group.
+        secure = task.secure
+        self._most_left = 0 if secure is None else secure.groups * (secure.cohort - 1)
         self._topics = [topic(task.name, "subspace")]
         self._inbox = Inbox()
         self._connection = connection_of(
@@ -45,12 +48,15 @@ class Observer:
         return 0 if self.subspace is None else self.subspace.devices
 
     def finished(self) -> bool:
-        """Whether every device has its answer, and the subspace counts all that were accepted."""
+        """Whether every device has its answer, and the subspace counts all that were accepted.
+
+        Of two aggregators, all but those who make no cohort.
+        """
         self._read()
         if self._fleet.done < len(self._fleet.devices):
             return False
         accepted = sum(device.agent.phase == Phase.SERVING for device in self._fleet.devices)
-        if accepted == 0 or self.counted >= accepted:
+        if accepted == 0 or self.counted >= max(1, accepted - self._most_left):
             return True
         self._ask_again()
         return False

@@ -15,6 +15,7 @@ import numpy as np
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
 from fsir.wire.messages import Report, encode
+from fsir.wire.shared import encode_shared
 from sim_devices.datasets.population import DeviceStream, Population
 from sim_devices.network.federation import Outcome
 from sim_devices.scenarios.control import Measure
@@ -66,6 +67,8 @@ class Laboratory:
     delta: float = 1e-6
     unit_records: int = 1
     seed: int = 1
+    # Of so many devices, how many two aggregators open together; None: there is one.
+    cohort: Callable[[int], int | None] = lambda devices: None
 
     def run(self, cell: Cell) -> Point:
         """The cell, under a task that was made for it."""
@@ -76,7 +79,7 @@ class Laboratory:
         fleets = [self._population(fleet_of(devices, cell.devices, seed)) for seed in seeds]
         setting = self._setting(cell)
         task = build(fleets[0], self.sample, setting)
-        federate = in_process if simulated else self.federate
+        federate = self.alone if simulated else self.federate
         outcomes = [federate(fleet, task, seed) for fleet, seed in zip(fleets, seeds, strict=True)]
         scores = [measure_of(outcome)(self.population.unseen) for outcome in outcomes]
         median = int(np.argsort(scores, kind="stable")[draws // 2])
@@ -88,6 +91,10 @@ class Laboratory:
             why=proposal_of(fleets[0], self.sample, setting).why,
         )
 
+    def alone(self, population: Population, task: Task, seed: int) -> Outcome:
+        """A federation in this process."""
+        return in_process(population, task, seed, self.cohort(len(population.devices)))
+
     def _population(self, fleet: list[DeviceStream]) -> Population:
         return replace(self.population, devices=tuple(fleet))
 
@@ -97,11 +104,19 @@ class Laboratory:
             delta=self.delta,
             unit_records=self.unit_records,
             records=cell.records,
+            cohort=self.cohort(cell.devices),
         )
 
 
-def in_process(population: Population, task: Task, seed: int) -> Outcome:
-    """The same sums, noise and estimate, without agents, broker and aggregator."""
+def in_process(population: Population, task: Task, seed: int, cohort: int | None = None) -> Outcome:
+    """The same sums, noise and estimate, without agents, broker and aggregator.
+
+    With a `cohort` two aggregators open the sum of all, which are at least so many.
+    """
+    if cohort is not None:
+        from sim_devices.network.parties import secured  # which needs `cryptography`
+
+        task = secured(task, cohort)
     return Outcome(
         task=task,
         subspace=without_network(task, population.devices, seed),
@@ -120,6 +135,10 @@ def _report_bytes(task: Task, stream: DeviceStream, seed: int) -> int:
     """How long the report of this device is."""
     stage = first_stage(task)
     made = report_of(task, stage, stream, task.report.records or len(stream), seed)
+    if task.secure is not None:
+        from fsir.secure.report import sealed_report
+
+        return len(encode_shared(sealed_report(task, stage, stream.device, made)))
     report = Report(
         task=task.digest,
         device=stream.device,

@@ -21,7 +21,7 @@ from sim_devices.scenarios.verdict import Fleet, Tried, of_fleet
 AXES = ("epsilon", "devices", "records")
 _OF_DEVICES = (0.25, 0.5, 1.0, 2.0, 4.0)  # of those that there are, if nobody says how many
 _OF_RECORDS = (0.25, 0.5, 1.0)
-_FEWEST = 2
+FEWEST = 2
 
 Curves = dict[str, tuple[Point, ...]]  # by axis
 
@@ -81,11 +81,11 @@ def axes(own: Own, wishes: Wishes) -> dict[str, list[Cell]]:
     if n > own.longest:
         asked = own.style.said("records", n)
         raise FsirError(f"{asked}: no device has more than {own.longest}; give at most that")
-    if few := [count for count in wishes.devices if count < _FEWEST]:
+    if few := [count for count in wishes.devices if count < FEWEST]:
         asked = own.style.said("devices", few[0])
-        raise FsirError(f"{asked}: a federation takes at least {_FEWEST}")
+        raise FsirError(f"{asked}: a federation takes at least {FEWEST}")
     middle = Cell(wishes.epsilon, K, n)
-    devices = wishes.devices or [max(round(K * part), _FEWEST) for part in _OF_DEVICES]
+    devices = wishes.devices or [max(round(K * part), FEWEST) for part in _OF_DEVICES]
     records = wishes.records or [max(round(n * part), 1) for part in _OF_RECORDS]
     return {
         "epsilon": [middle._replace(epsilon=epsilon) for epsilon in sorted(set(wishes.epsilons))],

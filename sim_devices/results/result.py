@@ -104,6 +104,7 @@ class Result:
             "unit_records": task.privacy.unit_records,
             "mechanism": task.privacy.mechanism,
             "proven": statement(task).proven,
+            **({} if task.secure is None else {"cohort": task.secure.cohort}),
             "bytes_per_device": round(o.bytes_per_device, 1),
             "records_per_device": task.report.records,
             "dimension": o.subspace.dimension,

@@ -137,8 +137,11 @@ def _in_words(task: Task) -> str:
         return "nothing can be promised about odds at so large an epsilon"
     # Never below the truth: rounded up to a hundredth.
     rounded = math.ceil(100 * factor) / 100
+    seen = (
+        "a report" if task.secure is None else "all that two aggregators open, one of them honest,"
+    )
     return (
-        f"whoever sees a report can raise the odds of a guess about {_unit(task)} "
+        f"whoever sees {seen} can raise the odds of a guess about {_unit(task)} "
         f"by a factor of at most {rounded:.2f}, except with probability {task.privacy.delta:.2g}"
     )
 

@@ -21,6 +21,7 @@ from fsir.task.task import TRIMMED, Task
 from fsir.wire.messages import Subspace
 from sim_devices.datasets.filled import filled
 from sim_devices.datasets.population import DeviceStream
+from sim_devices.scenarios.opened import opened_by_two
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,10 @@ def without_network(task: Task, streams: Sequence[DeviceStream], seed: int = 0) 
 
 
 def _merged(task: Task, stage: Stage, streams: Sequence[DeviceStream], n: int, seed: int) -> Totals:
+    if task.secure is not None:
+        reports = [report_of(task, stage, stream, n, seed) for stream in streams]
+        devices = [stream.device for stream in streams]
+        return opened_by_two(task, task.secure, stage, devices, reports, seed)
     if task.aggregation == TRIMMED:
         reports = [report_of(task, stage, stream, n, seed) for stream in streams]
         rows = np.stack([np.concatenate(report.blocks) for report in reports], axis=1)

@@ -34,6 +34,9 @@ class Setting:
     # many as the longest one has.
     records: int | None = None
     dimension: int | None = None
+    cohort: int | None = (
+        None  # that two aggregators open together: what is proposed knows the noise
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,6 +94,7 @@ def proposal_of(population: Population, sample: PublicSample, setting: Setting) 
         epsilon=setting.epsilon,
         delta=_delta(setting, n),
         unit_records=setting.unit_records,
+        cohort=setting.cohort,
     )
     return sample.proposal(population.classes, expected)
 

@@ -16,7 +16,7 @@ import numpy as np
 from fsir.estimate.subspace import estimate
 from fsir.estimate.totals import Totals
 from fsir.privacy.plan import first_stage
-from fsir.task.task import TRIMMED, Task
+from fsir.task.task import Task
 from fsir.wire.messages import Subspace
 from sim_devices.datasets.population import DeviceStream
 from sim_devices.scenarios.evaluation import accuracy, report_of, without_network
@@ -56,7 +56,7 @@ class _Growing:
     def grown(self, times: int) -> Subspace:
         """The subspace of so many times as many devices."""
         task = self._task
-        if task.screening is not None or task.aggregation == TRIMMED:  # these want all at once
+        if task.screening is not None or task.aggregation is not None:  # these want all at once
             everyone = [stream for copy in range(times) for stream in self._copy(copy)]
             return without_network(task, everyone, self._seed)
         n = task.report.records or min(map(len, self._devices))

@@ -33,9 +33,17 @@ def budgets_of(chosen: Set, epsilons: Sequence[float]) -> list[Budget]:
 
 
 def run(
-    sets: Sequence[Set], epsilons: Sequence[float], seed: int, advanced: Callable[[int, int], None]
+    sets: Sequence[Set],
+    epsilons: Sequence[float],
+    seed: int,
+    advanced: Callable[[int, int], None],
+    *,
+    shared: bool = False,
 ) -> list[Cell]:
-    """All cells; `advanced(done, all)` is called after every volunteer or split."""
+    """All cells; `advanced(done, all)` is called after every volunteer or split.
+
+    `shared`: whether two aggregators open the sum of all devices, instead of local noise.
+    """
     total = sum(len(chosen.chosen) for chosen in sets)
     done = 0
     cells = []
@@ -43,7 +51,7 @@ def run(
         budgets = budgets_of(chosen, epsilons)
         runs: dict[Budget, list[Run]] = {budget: [] for budget in budgets}
         for k in chosen.chosen:
-            found = runs_of(chosen.scenario(k), budgets, _SEEDS_APART * seed + k)
+            found = runs_of(chosen.scenario(k), budgets, _SEEDS_APART * seed + k, shared=shared)
             for budget, one in found.items():
                 runs[budget].append(one)
             done += 1
@@ -52,10 +60,12 @@ def run(
     return cells
 
 
-def runs_of(scenario: Scenario, budgets: Sequence[Budget], seed: int) -> dict[Budget, Run]:
+def runs_of(
+    scenario: Scenario, budgets: Sequence[Budget], seed: int, *, shared: bool = False
+) -> dict[Budget, Run]:
     """One public sample under every budget."""
     same = _same_for_all(scenario)
-    return {budget: _run(scenario, budget, seed, same) for budget in budgets}
+    return {budget: _run(scenario, budget, seed, same, shared) for budget in budgets}
 
 
 def _same_for_all(scenario: Scenario) -> dict[str, float]:
@@ -74,10 +84,19 @@ def _same_for_all(scenario: Scenario) -> dict[str, float]:
     return {name: float(np.mean(model.predict(X) == y)) for name, model in models.items()}
 
 
-def _run(scenario: Scenario, budget: Budget, seed: int, same: dict[str, float]) -> Run:
+def _run(
+    scenario: Scenario, budget: Budget, seed: int, same: dict[str, float], shared: bool
+) -> Run:
     population = scenario.population
-    setting = Setting(epsilon=budget.epsilon, delta=DELTA, unit_records=budget.unit_records)
+    cohort = len(population.devices) if shared else None
+    setting = Setting(
+        epsilon=budget.epsilon, delta=DELTA, unit_records=budget.unit_records, cohort=cohort
+    )
     task = build(population, scenario.geometry, setting)
+    if cohort is not None:
+        from sim_devices.network.parties import secured  # which needs `cryptography`
+
+        task = secured(task, cohort)
     subspace = without_network(task, population.devices, seed)
     if subspace.expected_accuracy is None:
         raise DataError(f"{population.name}: the estimate has no classifier; are there classes?")

@@ -41,14 +41,21 @@ def answer(name: str, ask: Ask, number: bytes = b"", **verdicts: Verdict) -> tup
     return topic(name, "receipt", ask.device), raw
 
 
-def simulated(task: Task, *, state: State | None = None, seed: int = 0, **settings: Any) -> Agent:
+def simulated(
+    task: Task,
+    *,
+    state: State | None = None,
+    seed: int = 0,
+    kind: type[Agent] = Welcome,
+    **settings: Any,
+) -> Agent:
     """An agent in memory with reproducible noise, connected at time 0, that has seen the task."""
     state = state or State(None, DEVICE, simulated=True)
     settings.setdefault("noise", SeededNoise(seed, DEVICE))
     settings.setdefault("quiet_seconds", 0.0)
     if not task.counts_refused:  # then its owner has accepted that
         settings["policy"] = replace(settings.get("policy") or Policy(), version_1=True)
-    agent = Welcome(state, task.name, simulated=True, **settings)
+    agent = kind(state, task.name, simulated=True, **settings)
     agent.connected(0.0)
     agent.receive(topic(task.name, "task"), task.encode())
     return agent

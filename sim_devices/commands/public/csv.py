@@ -21,16 +21,16 @@ from sim_devices.commands.options import (
     positives,
     share,
 )
+from sim_devices.commands.trust import add_trust, cohort_of
 from sim_devices.datasets.population import Population
 from sim_devices.network.federation import Outcome, federate
 from sim_devices.own import told
 from sim_devices.own.cells import DRAWS, Laboratory, in_process
 from sim_devices.own.files import read_files
 from sim_devices.own.setup import Own, Roles, prepare
-from sim_devices.own.study import Wishes, axes, study
+from sim_devices.own.study import FEWEST, Wishes, axes, study
 from sim_devices.results.progress import watched
 
-LOCAL = "local"
 _ABOUT = """\
 What would a federation of my own records be worth? Give a table (CSV with a header) in which one \
 column names the
@@ -135,12 +135,7 @@ def _add_tried(parser: argparse.ArgumentParser) -> None:
         "--delta", type=float, default=1e-6, help="beside epsilon (default %(default)s)"
     )
     add_unit(parser)
-    parser.add_argument(
-        "--trust",
-        default=LOCAL,
-        metavar="WHOM",
-        help="local: nobody, each device adds its own noise (all there is, and the default)",
-    )
+    add_trust(parser)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -170,11 +165,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    if options.trust != LOCAL:
-        raise FsirError(
-            f"--trust {options.trust}: only local noise is there, which needs no trust in anybody; "
-            "leave the option out"
-        )
+    cohort_of(options, FEWEST)  # what cannot be meant is said before a table is read
     if options.fast and options.broker is not None:
         raise FsirError(
             f"--broker {options.broker}: with --fast there is no broker; leave out one of the two"
@@ -182,13 +173,26 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _laboratory(options: argparse.Namespace, own: Own) -> Laboratory:
+    def cohort(devices: int) -> int | None:
+        return cohort_of(options, devices)
+
+    def alone(population: Population, task: Task, seed: int) -> Outcome:
+        return in_process(population, task, seed, cohort(len(population.devices)))
+
     def over_mqtt(population: Population, task: Task, seed: int) -> Outcome:
-        return federate(population, task, broker=options.broker or "auto", seed=seed)
+        return federate(
+            population,
+            task,
+            broker=options.broker or "auto",
+            seed=seed,
+            cohort=cohort(len(population.devices)),
+        )
 
     return Laboratory(
         population=own.scenario.population,
         sample=own.sample,
-        federate=in_process if options.fast else over_mqtt,
+        federate=alone if options.fast else over_mqtt,
+        cohort=cohort,
         draws=DRAWS if options.fast else 1,
         delta=options.delta,
         unit_records=options.unit_records,

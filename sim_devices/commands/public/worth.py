@@ -11,6 +11,7 @@ from pathlib import Path
 from fsir.errors import FsirError
 from fsir.net.files import writable_folder, writing
 from sim_devices.commands.options import add_budgets, add_results, positive
+from sim_devices.commands.trust import add_whom, is_secure
 from sim_devices.datasets.population import DataError
 from sim_devices.worth import grid, table
 from sim_devices.worth.cell import Cell
@@ -51,6 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="random splits of each table (default %(default)s)",
     )
+    add_whom(parser)
     add_results(
         parser, seeded="splits and noise", out=Path("out/worth"), written="worth.md and worth.csv"
     )
@@ -99,7 +101,8 @@ def _cells(options: argparse.Namespace, sets: list[Set]) -> list[Cell]:
 
     quiet = nullcontext(lambda done, total: None)
     with bar("worth", "volunteers, splits") if sys.stderr.isatty() else quiet as advanced:
-        return grid.run(sets, options.epsilon, options.seed, advanced)
+        shared = is_secure(options)
+        return grid.run(sets, options.epsilon, options.seed, advanced, shared=shared)
 
 
 def _page(
@@ -116,9 +119,10 @@ def _page(
 def _command(options: argparse.Namespace) -> str:
     epsilons = ",".join(f"{epsilon:g}" for epsilon in options.epsilon)
     every = f" --every {options.every}" if options.every > 1 else ""
+    trust = f" --trust {options.trust}" if is_secure(options) else ""
     return (
         f"fsir-sim worth --sets {','.join(options.sets)} --epsilon {epsilons} "
-        f"--splits {options.splits}{every} --seed {options.seed}"
+        f"--splits {options.splits}{every}{trust} --seed {options.seed}"
     )
 
 

@@ -129,12 +129,3 @@ def test_the_words_about_aggregation_are_read_from_a_file(tmp_path):
         path.write_text(wrong)
         with pytest.raises(PolicyError, match=wrong.partition(" ")[0]):
             Policy.load(path)
-
-
-def test_no_report_with_a_part_of_the_noise_leaves_a_device_that_makes_no_shares():
-    secured = shared()
-    agent = simulated(secured)
-    X, y = data(secured, 100)
-    agent.learn_many(X, y)
-    assert reports(agent.outgoing(1.0)) == []
-    assert agent.phase in (Phase.WAITING, Phase.STOPPED)

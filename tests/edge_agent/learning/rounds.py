@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -87,14 +87,19 @@ def drawn_keys() -> Iterator[list[bytes]]:
         yield keys
 
 
-def are_made_of(of: Task, made: Mapping[int, tuple[LedgerRow, bytes]], keys: list[bytes]) -> bool:
+def are_made_of(
+    of: Task,
+    made: Mapping[int, tuple[LedgerRow, bytes]],
+    keys: list[bytes],
+    holds: Callable[[Task, bytes, LedgerRow, bytes], bool] = is_made_of,
+) -> bool:
     """Whether these rounds hold what their ledger rows say, each with the key of those before."""
     earlier = b""
     for _, (row, raw) in sorted(made.items()):
         fitting = [
             key for key in keys if len(key) == KEY_BYTES * row.round and key.startswith(earlier)
         ]
-        used = [key for key in fitting if is_made_of(of, raw, row, key)]
+        used = [key for key in fitting if holds(of, raw, row, key)]
         if len(used) != 1:
             return False
         (earlier,) = used

@@ -20,7 +20,7 @@ from tests.edge_agent.learning.rounds import (
     drawn_keys,
     several,
 )
-from tests.edge_agent.world import DEVICE, active, receipt, records, simulated
+from tests.edge_agent.world import DEVICE, Welcome, active, receipt, records, simulated
 
 ROUNDS = 4
 RECORDS = 6
@@ -36,12 +36,14 @@ class DeathError(BaseException):
 class Schedule:
     """One device through one random history; its state file survives, the agent does not."""
 
+    kind = Welcome
+
     def __init__(self, seed: int) -> None:
         self.rng = random.Random(seed)
         rule = RULES[seed % 3]
         screening = {"records": rule, "keep": 2, "limit": 4, "final_norm": 1.5}
         changes = {} if rule is None else {"screening": screening}
-        self.task = several(ROUNDS, RECORDS, 6, report=PACES[seed // 3 % 3], **changes)
+        self.task = self.make_task(report=PACES[seed // 3 % 3], **changes)
         self.now = 0.0
         self.calm = True
         self.counted = Counted()
@@ -51,6 +53,9 @@ class Schedule:
         self._commit = self.state._db.transaction
         self.state._db.transaction = self.transaction
         self.boot()
+
+    def make_task(self, **changes):
+        return several(ROUNDS, RECORDS, 6, **changes)
 
     @contextmanager
     def transaction(self):
@@ -71,6 +76,7 @@ class Schedule:
         self.calm = True
         self.agent = simulated(
             self.task,
+            kind=self.kind,
             state=self.state,
             policy=PATIENT,
             noise=SystemNoise(),

@@ -124,6 +124,7 @@ def _public(args: argparse.Namespace, sample: Sample) -> tuple[str, Reasons]:
         epsilon=args.epsilon,
         delta=args.delta,
         unit_records=args.unit_records,
+        cohort=None if wishes.secure is None else wishes.secure.cohort,
     )
     proposal = propose(
         sample.X,
