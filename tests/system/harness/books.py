@@ -173,7 +173,7 @@ class _Books:
         sent = account.placed.get((row.stage, row.round), set())
         counted = self._counted.get((name, row.stage, row.round))
         if len(sent) > 1 or (not sent and not account.stopped):
-            yield f"{name} has sent {len(sent)} different ones as its {row.title}"
+            yield f"{name} has sent {len(sent)} different {row.stage} reports of round {row.round}"
         if not {report_id(raw) for raw in sent} <= {row.report}:
             yield f"{name} has sent another {row.title} than its ledger says"
         may_be_missing = account.stopped or account.withdrawn
