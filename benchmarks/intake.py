@@ -17,6 +17,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -45,9 +46,10 @@ BARS = {
 }
 
 
-def low_dimensional() -> Task:
-    """p = 10, eight slices, one final report."""
-    return _task("ten", 10, {"cuts": [-1.2, -0.7, -0.3, 0.0, 0.3, 0.7, 1.2]}, 1000)
+def low_dimensional(rounds: int = 1) -> Task:
+    """p = 10, eight slices, one final report or several rounds of it."""
+    task = _task("ten", 10, {"cuts": [-1.2, -0.7, -0.3, 0.0, 0.3, 0.7, 1.2]}, 1000)
+    return task if rounds == 1 else replace(task, report=replace(task.report, rounds=rounds))
 
 
 def screening_sums() -> Task:
@@ -68,7 +70,7 @@ def _task(name: str, p: int, response: dict[str, Any], records: int, **more: Any
     return task_from_table(table | more)
 
 
-def reports(task: Task, count: int, seed: int) -> list[tuple[str, bytes]]:
+def reports(task: Task, count: int, seed: int, round: int = 1) -> list[tuple[str, bytes]]:
     """Topic and bytes of as many different reports; sums of 0 with honest noise, drawn fast."""
     stage = first_stage(task)
     rng = np.random.default_rng(seed)
@@ -82,9 +84,10 @@ def reports(task: Task, count: int, seed: int) -> list[tuple[str, bytes]]:
             for values, block in zip(drawn, stage.blocks, strict=True)
         )
         device = f"device-{i:06d}"
-        raw = messages.encode(
-            messages.Report(task=task.digest, device=device, stage=stage.name, n=n, blocks=blocks)
+        report = messages.Report(
+            task=task.digest, device=device, stage=stage.name, n=n, blocks=blocks, round=round
         )
+        raw = messages.encode(report)
         sent.append((messages.topic(task.name, "report", device), raw))
     return sent
 

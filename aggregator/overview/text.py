@@ -107,7 +107,7 @@ def _growth(task: dict[str, Any]) -> Iterator[str]:
     """How far the last version has turned, and what to expect of more devices."""
     turned = task["history"][-1]["angle_degrees"] if task["history"] else None
     if turned is not None:
-        yield f"    turned by {turned:.2g} degrees from the version before"
+        yield f"    turned by {turned:.2f} degrees from the version before"
     moved = task.get("rounds", {}).get("moved")
     if moved is not None:
         yield f"    moved by {moved:.2g} of its expected error from the version before"

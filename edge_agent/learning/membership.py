@@ -172,6 +172,11 @@ class Membership:
         """Whether the next record would be learned."""
         return self._part is not None and not self._refusal and self._part.wants_records
 
+    @property
+    def between_rounds(self) -> bool:
+        """Whether the next record would be learned, if only the round before it were made."""
+        return self._part is not None and not self.reason and self._part.between_rounds
+
     def learn(self, record: Record) -> bool:
         """Offer one record; true if it was looked at (and maybe refused, see `refused`)."""
         return self._part is not None and not self._refusal and self._part.learn(record)

@@ -127,7 +127,7 @@ class Feeding:
                 if not agent.learn(record):
                     continue
                 self._patience.looked_at(agent, learned=agent.learned > before)
-                if not before and agent.learned:
+                if not before and agent.learned and not agent.round:
                     log.info("%s: first record learned", agent.name)
             if self._recognition is not None:
                 self._recognition.learn(record)

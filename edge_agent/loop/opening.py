@@ -9,11 +9,16 @@ Of several tasks the first one that is accepted begins; for the others the sourc
 file does so for two seconds after the broker has answered, because a task that comes later gets its
 records when the agent starts again. Elsewhere they would be gone: there it is a minute after the
 first one. A task that is refused, or never comes, holds up the others for no longer.
+
+Between two rounds records pass by until the receipt of the first is there. A file or a pipe waits
+for it, so that no round lacks them; but for no longer than a minute, since whoever serves from it
+goes on offline.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Callable, Sequence
 
@@ -23,6 +28,7 @@ from edge_agent.sources.base import Source, is_patient
 log = logging.getLogger("fsir.run")
 HOLD_SECONDS = 2.0  # for which a file waits until every task is known
 PATIENCE_SECONDS = 60.0  # the same for what cannot be read again
+RECEIPT_SECONDS = 60.0  # for which a file or a pipe waits between two rounds
 TELL_SECONDS = 2.0  # of waiting, after which it is said; most tasks are there sooner
 TELL_AGAIN_SECONDS = 3600.0
 
@@ -42,6 +48,7 @@ class Opening:
         self._waits = is_patient(source)
         self._up_at: float | None = None
         self._wanted_at: float | None = None
+        self._full_at: float | None = None  # since when a round waits for the receipt of another
         self._tell_at = clock() + TELL_SECONDS
         self.begun = False  # was it open once?
 
@@ -77,11 +84,24 @@ class Opening:
         ]
 
     def held_until(self) -> float | None:
-        """Until when a task may arrive: its first records should not have passed by then."""
+        """Until when a task or a receipt may arrive: its records should not have passed by then."""
+        until = max(self._task_until(), self._receipt_until())
+        return until if self._clock() < until else None
+
+    def _task_until(self) -> float:
         if not self._unheard():
-            return None
+            return -math.inf
         until = self._up_until() if self._source.replayable else self._patient_until()
-        return until if until is not None and self._clock() < until else None
+        return -math.inf if until is None else until
+
+    def _receipt_until(self) -> float:
+        wanted = any(agent.wants_records for agent in self._agents)
+        if wanted or not self._waits or not any(agent.between_rounds for agent in self._agents):
+            self._full_at = None
+            return -math.inf
+        if self._full_at is None:
+            self._full_at = self._clock()
+        return self._full_at + RECEIPT_SECONDS
 
     def _up_until(self) -> float | None:
         return None if self._up_at is None else self._up_at + HOLD_SECONDS

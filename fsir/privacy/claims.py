@@ -9,7 +9,7 @@ from fsir.privacy import accounting
 from fsir.privacy.budget import drawn_values, epsilon_drawn, published_values, sampling_charge
 from fsir.privacy.noise import FAR_MASS
 from fsir.privacy.plan import final_stage, first_stage
-from fsir.task.task import SECURE, Task
+from fsir.task.task import CORRELATED, SECURE, Task
 
 
 @dataclass(frozen=True)
@@ -36,6 +36,12 @@ _KNOWN = {
         "gaussian",
         True,
         "one joint Gaussian release, of which two aggregators open sums "
+        "(docs/privacy.md, theorems 1 and 15)",
+    ),
+    CORRELATED: Statement(
+        "gaussian",
+        True,
+        "rounds of one joint Gaussian release each, with correlated noise, exact accounting "
         "(docs/privacy.md, theorems 1 and 13)",
     ),
     "none": Statement("none", False, "no noise at all: the report is the data's own sums"),
@@ -79,6 +85,8 @@ def statement(task: Task) -> Statement:
     mechanism = task.privacy.mechanism
     if task.secure is not None and mechanism == "gaussian":
         return _KNOWN[SECURE]
+    if task.correlates_noise:
+        return _KNOWN[CORRELATED]
     return _KNOWN.get(mechanism) or _classical(task)
 
 

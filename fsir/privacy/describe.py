@@ -13,6 +13,8 @@ from fsir.task.public_map import Public
 from fsir.task.secure import Secure
 from fsir.task.task import TRIMMED, Task
 
+_ONCE = "Each is sent once; a retry repeats the same bytes."
+_ONCE_A_ROUND = "Each is sent once in a round; a retry repeats the same bytes."
 _TRIMMING = (
     "In every number the lowest and the highest quarter of all reports do not count, "
     "which bounds what a lying device\n"
@@ -83,7 +85,7 @@ def _leaving(task: Task) -> list[str]:
     presence = "Presence messages tell when the device is on."
     return [
         *stages,
-        "Each is sent once; a retry repeats the same bytes.",
+        _ONCE if task.rounds == 1 else _ONCE_A_ROUND,
         *([] if task.public is None else _mapping(task, task.public)),
         _when(task),
         *rounds_in_words(task),

@@ -101,7 +101,8 @@ def _fleet(population: Population, task: Task, url: str, seed: int, faults: Faul
 
 def _offered(stream: DeviceStream, task: Task) -> DeviceStream:
     """What the device meets: its records and, if the task asks for more, unlabelled windows."""
-    return filled(stream, task.report.records or 0) if task.counts_refused else stream
+    records = (task.report.records or 0) * task.rounds
+    return filled(stream, records) if task.counts_refused else stream
 
 
 def _agent_maker(stream: DeviceStream, name: str, seed: int) -> Callable[[], Agent]:

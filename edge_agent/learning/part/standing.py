@@ -125,6 +125,12 @@ class Standing:
         return opens is not None and self._clock() >= opens
 
     @property
+    def between_rounds(self) -> bool:
+        """Whether a round is due, and the records behind it are for the next one."""
+        turn = self._turn()
+        return turn is not None and turn.round < self.task.rounds and self.ready
+
+    @property
     def late(self) -> str:
         """Why there can be no report any more; empty if there can."""
         if self.draft.learner is None:

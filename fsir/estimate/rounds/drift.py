@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fsir.estimate.rounds.history import History
+from fsir.estimate.rounds.history import Covariance, History
 from fsir.estimate.rounds.law import Law
 from fsir.estimate.totals import Totals
 from fsir.task.task import Task
@@ -30,7 +30,9 @@ class Drift:
     chance: float  # of so clear a note in all rounds of a task where nothing changes, at most
 
 
-def find_drift(task: Task, history: History, pooled: Totals) -> Drift | None:
+def find_drift(
+    task: Task, history: History, covariance: Covariance, pooled: Totals
+) -> Drift | None:
     """The last change that noise does not explain, if there is one.
 
     `pooled` are the totals of all rounds.
@@ -43,7 +45,7 @@ def find_drift(task: Task, history: History, pooled: Totals) -> Drift | None:
     p = history.stage.p
     tests = _tests(task.rounds) * history.stage.slices
     surprising = float(chi2.isf(FALSE_NOTES / tests, p))
-    law = Law(history, pooled)
+    law = Law(history, covariance, pooled)
     lengths = _lengths(len(rounds))
     for k, window in enumerate(lengths[1:], start=1):
         farthest = [float(law.distances(recent, window).max()) for recent in lengths[:k]]

@@ -45,8 +45,21 @@ class History:
         return sum(count for rounds, count in self.patterns.items() if used.intersection(rounds))
 
 
-def shared_devices(history: History) -> Matrix:
-    """For each two rounds of the history, the number of devices that were counted in both."""
+@dataclass(frozen=True, eq=False)
+class Covariance:
+    """How the noise of rounds hangs together, for each two rounds of a history."""
+
+    shared: Matrix  # devices that were counted in both
+    noise: Matrix  # of a value, in units of the first round of one device
+
+
+def covariance_of(history: History) -> Covariance:
+    """The noise of all rounds; it takes a look at every pattern, so ask once."""
+    shared = _shared_devices(history)
+    return Covariance(shared, np.asarray(_of_one(history) * shared))
+
+
+def _shared_devices(history: History) -> Matrix:
     rounds = history.rounds
     place = {round: k for k, round in enumerate(rounds)}
     patterns = list(history.patterns.items())
@@ -57,13 +70,8 @@ def shared_devices(history: History) -> Matrix:
     return np.asarray((had.T * counts) @ had)
 
 
-def noise_covariance(history: History) -> Matrix:
-    """Of the noise of a value in each two rounds, in units of the first round of one device."""
-    return np.asarray(_of_one(history) * shared_devices(history))
-
-
 def _of_one(history: History) -> Matrix:
-    """The same of a device that was counted in all of them: entries of `B B^T`."""
+    """The noise of a device that was counted in all rounds: entries of `B B^T`."""
     b = np.asarray(history.stage.factorisation.coefficients)
     rounds = np.array(history.rounds, dtype=np.intp)
     if len(b) == 1:

@@ -6,7 +6,7 @@ import numpy as np
 
 from fsir.arrays import Matrix
 from fsir.estimate.covariance import Merged, merged, within
-from fsir.estimate.rounds.history import History, noise_covariance, shared_devices
+from fsir.estimate.rounds.history import Covariance, History
 from fsir.estimate.totals import Totals
 
 _TINY = 1e-12  # features are publicly scaled: a smaller variance is that of a constant
@@ -22,15 +22,13 @@ class Law:
     successive rounds scatter. `pooled` are the totals of all rounds.
     """
 
-    def __init__(self, history: History, pooled: Totals) -> None:
+    def __init__(self, history: History, covariance: Covariance, pooled: Totals) -> None:
         block = history.stage.sums
         rounds = history.rounds
         p = history.stage.p
         self._n = np.array([history.records[t] for t in rounds], dtype=np.float64)
-        rounding = np.diag(np.diagonal(shared_devices(history)))
-        self._noise = (
-            block.sd**2 * noise_covariance(history) + (block.variance - block.sd**2) * rounding
-        )
+        rounding = np.diag(np.diagonal(covariance.shared))
+        self._noise = block.sd**2 * covariance.noise + (block.variance - block.sd**2) * rounding
         values, vectors = np.linalg.eigh(_of_one_record(merged(pooled)))
         self._sampling = np.maximum(values, _TINY)  # slices x directions
         sums = np.stack([history.sums[t][history.stage.spans[0]] for t in rounds]) * block.worth

@@ -9,9 +9,9 @@ import numpy as np
 
 from fsir.arrays import Matrix
 from fsir.estimate.rounds.drift import Drift, find_drift
-from fsir.estimate.rounds.history import History, noise_covariance, shared_devices
+from fsir.estimate.rounds.history import Covariance, History, covariance_of
 from fsir.estimate.totals import Totals
-from fsir.privacy.plan import Block
+from fsir.privacy.plan import Block, Stage
 from fsir.task.task import Task
 
 
@@ -30,9 +30,11 @@ def remember(task: Task, history: History) -> Remembered:
 
     With `auto` it reaches back to the last change that noise does not explain.
     """
-    drift = find_drift(task, history, totals_of(history, dict.fromkeys(history.rounds, 1.0)))
+    covariance = covariance_of(history)
+    pooled = _totals(history, covariance, dict.fromkeys(history.rounds, 1.0))
+    drift = find_drift(task, history, covariance, pooled)
     weights = _weights(task, history, drift)
-    totals = totals_of(history, weights)
+    totals = _totals(history, covariance, weights)
     return Remembered(totals, weights, min(weights, default=0), drift)
 
 
@@ -55,6 +57,10 @@ def totals_of(history: History, weights: Mapping[int, float]) -> Totals:
     They are scaled to the number of records whose plain mean would be as exact as this weighted
     one, `(sum of w n)^2 / (sum of w^2 n)`. Rounds without a weight are left out.
     """
+    return _totals(history, covariance_of(history), weights)
+
+
+def _totals(history: History, covariance: Covariance, weights: Mapping[int, float]) -> Totals:
     totals = Totals(history.stage)
     w = np.array([weights.get(t, 0.0) for t in history.rounds])
     n = np.array([history.records[t] for t in history.rounds], dtype=np.float64)
@@ -64,7 +70,7 @@ def totals_of(history: History, weights: Mapping[int, float]) -> Totals:
     totals.n = max(1, round(weighted**2 / float(w * w @ n)))
     totals.scale = totals.n / weighted
     totals.devices = history.devices(weights)
-    totals.noise = totals.scale**2 * _noise(history, w)
+    totals.noise = totals.scale**2 * _noise(history.stage, covariance, w)
     totals.blocks = _blocks(history, w)
     return totals
 
@@ -75,15 +81,15 @@ def _blocks(history: History, w: Matrix) -> tuple[Matrix, ...]:
     return tuple(np.asarray(total, dtype=np.float64)[span] for span in history.stage.spans)
 
 
-def _noise(history: History, w: Matrix) -> float:
+def _noise(stage: Stage, covariance: Covariance, w: Matrix) -> float:
     """The variance of the noise of a value, in units of one report.
 
     Noise takes back what it added in earlier rounds, the rounding of published values does not.
     Blocks differ in how coarsely they are rounded: what holds is the value of the worst.
     """
-    noise = float(w @ noise_covariance(history) @ w)
-    rounding = float(w * w @ np.diagonal(shared_devices(history)))
-    share = max(_rounding_share(block) for block in history.stage.blocks if block.size)
+    noise = float(w @ covariance.noise @ w)
+    rounding = float(w * w @ np.diagonal(covariance.shared))
+    share = max(_rounding_share(block) for block in stage.blocks if block.size)
     return noise + share * max(rounding - noise, 0.0)
 
 

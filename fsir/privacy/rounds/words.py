@@ -8,30 +8,37 @@ from datetime import UTC, datetime
 from fsir.privacy import accounting
 from fsir.privacy.claims import statement
 from fsir.privacy.plan import SCREENING, all_stages, report_size
+from fsir.privacy.rounds.factorisation import factorisation_of
 from fsir.privacy.rounds.groups import group_cost, habit_cost
 from fsir.task.task import Task
 
 GROUPS = (1, 10, 100)  # records
 _UNITS = (("day", 86400), ("hour", 3600), ("minute", 60), ("second", 1))
-_CORRELATED = (
-    "Their noise is correlated: each round takes part of the noise of those before back, so that "
-    "the total of all bears\n"
-    "  little more noise than one report. The device keeps a secret key for that until the last "
-    "round is made."
-)
 
 
 def rounds_in_words(task: Task) -> list[str]:
     """How many rounds there are, when they come, and how their noise hangs together."""
     if task.rounds == 1:
         return []
-    noise = _CORRELATED if task.correlates_noise else "Each round has new noise of its own."
+    noise = _correlated(task) if task.correlates_noise else "Each round has new noise of its own."
     return [
         f"The final report comes again and again: {task.rounds} rounds, each about the next "
         f"{report_size(task)} records.",
         _when(task),
         noise,
     ]
+
+
+def _correlated(task: Task) -> str:
+    factorisation = factorisation_of(task)
+    total = factorisation.norm * math.sqrt(factorisation.variance([1.0] * task.rounds))
+    return (
+        "Their noise is correlated: each round takes back part of the noise of those before it. "
+        "The total of all has\n"
+        f"  {total:.2g} times the noise of a single report (independent noise: "
+        f"{math.sqrt(task.rounds):.2g} times). The device keeps a secret key\n"
+        "  for that until the last round is made."
+    )
 
 
 def _when(task: Task) -> str:
@@ -67,9 +74,9 @@ def told_by_rounds(task: Task) -> list[str]:
     rows = [(f"any {m} record{'s' if m > 1 else ''}", _group(task, m)) for m in GROUPS]
     rows.append(("a habit, 1 record in each round", _habit(task)))
     return [
-        "Rounds cost a single record nothing more, because each is about other records. Several "
-        "records together are told",
-        f"more of. Epsilon at delta {task.privacy.delta:g}, of the Gaussian numbers as they were "
+        "Rounds cost a single record nothing more, because each is about other records. More is "
+        "told about several records",
+        f"together. Epsilon at delta {task.privacy.delta:g}, of the Gaussian numbers as they were "
         "before rounding:",
         f"  {'':<32}{'one round':>12}{f'all {task.rounds} rounds':>18}",
         *(f"  {name:<32}{one:>12.3g}{every:>18.3g}" for name, (one, every) in rows),

@@ -11,6 +11,7 @@ from edge_agent.agent import Phase
 from edge_agent.loop.opening import (
     HOLD_SECONDS,
     PATIENCE_SECONDS,
+    RECEIPT_SECONDS,
     TELL_AGAIN_SECONDS,
     TELL_SECONDS,
     Opening,
@@ -31,6 +32,7 @@ class Task:
         self.phase = Phase.WAITING
         self.reason = ""
         self.serving = False
+        self.between_rounds = False
 
     @property
     def wants_records(self):
@@ -75,6 +77,32 @@ def test_between_report_and_subspace_only_a_sensor_stays_open(source, waits):
     assert world.opening.begun
     task.serving = True
     assert world.open_after(1.0)
+
+
+@pytest.mark.parametrize(("source", "waits"), [(FILE, True), (PIPE, True), (SENSOR, False)])
+def test_between_rounds_a_file_waits_for_the_receipt_but_not_for_ever(source, waits):
+    world = World(source)
+    (task,) = world.tasks
+    task.phase = Phase.LEARNING
+    task.serving = True
+    assert world.open_after(0.0)
+    for _ in range(2):
+        task.phase = Phase.REPORTED
+        task.between_rounds = True
+        assert world.open_after(0.0) == (not waits)
+        assert world.open_after(RECEIPT_SECONDS - 1) == (not waits)
+        assert world.open_after(1.0)  # offline it serves on
+        task.phase = Phase.LEARNING
+        task.between_rounds = False
+        assert world.open_after(0.0)
+
+
+def test_between_rounds_of_one_task_another_may_have_the_records():
+    world = World(FILE, "one", "two")
+    world.tasks[0].phase = Phase.REPORTED
+    world.tasks[0].between_rounds = True
+    world.tasks[1].phase = Phase.LEARNING
+    assert world.open_after(0.0)
 
 
 @pytest.mark.parametrize("source", OTHERS, ids=named)

@@ -52,5 +52,13 @@ def test_two_aggregators_make_three_promises_and_one_makes_one():
     assert both.epsilon == epsilon_if_both_collude(secured) > 3.0
     for promise in (honest, both):
         assert "'hospital' and 'university'" in promise.against
-    assert "theorems 1 and 13" in statement(secured).reason
+    assert "theorems 1 and 15" in statement(secured).reason
     assert not statement(shared(privacy={"mechanism": "none"})).proven
+
+
+def test_rounds_with_correlated_noise_rest_on_the_theorem_about_them():
+    correlated = task(5, report={"rounds": 3})
+    assert statement(correlated).proven
+    assert "theorems 1 and 13" in statement(correlated).reason
+    for other in (task(5), task(5, report={"rounds": 3}, privacy={"noise": "independent"})):
+        assert "13" not in statement(other).reason

@@ -171,6 +171,6 @@ def test_two_aggregators_are_named_with_three_promises():
     assert "if one of 'hospital' and 'university' is honest: epsilon 1." in text
     assert "'hospital' and 'university' together: epsilon 5.22" in text
     assert "the broker and the network: epsilon 0" in text
-    assert "theorems 1 and 13" in text
+    assert "theorems 1 and 15" in text
     assert "groups" not in describe(shared())
     assert "NOT PROVEN" in describe(shared(privacy={"mechanism": "none"}))

@@ -5,11 +5,14 @@ from __future__ import annotations
 import random
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 
+from fsir.privacy.plan import FINAL
 from fsir.wire.messages import STAGES, Receipt, Verdict, encode, topic
 from tests.system.faults.device import Device
 from tests.system.faults.world import World
 from tests.system.harness import points
+from tests.system.harness.books import place_of
 from tests.system.harness.one_hot import Federation
 from tests.system.harness.proxy import Proxy, Weather
 
@@ -176,8 +179,12 @@ def garbage(world: World, rng: random.Random) -> str:
     other = _device(world, rng)
     task = _task(world, rng)
     own = device.sent[task.name]
+    made = {place_of(raw) for sent in own.values() for raw in sent}
     foreign = [
-        raw for stage, sent in other.sent[task.name].items() if stage in own for raw in sorted(sent)
+        raw
+        for sent in other.sent[task.name].values()
+        for raw in sorted(sent)
+        if place_of(raw) in made
     ]
     if world.stranger.up and task.first in own:
         payload = rng.choice([rng.randbytes(40), *(foreign if other is not device else [])])
@@ -206,7 +213,11 @@ def forge_receipt(world: World, rng: random.Random) -> str:
     task = _task(world, rng)
     if device is None or not world.stranger.up:
         return "nobody"
-    verdicts = {rng.choice(STAGES): Verdict(rng.randbytes(32), "counted")}
+    stage = rng.choice(STAGES)
+    forged = Verdict(rng.randbytes(32), "counted")
+    if stage == FINAL and task.rounds > 1:
+        forged = replace(forged, round=rng.randint(1, task.rounds))
+    verdicts = {stage: forged}
     raw = encode(Receipt(task.task().digest, device.name, verdicts))
     world.forged.add((task.name, device.name))
     world.stranger.publish(topic(task.name, "receipt", device.name), raw, retain=True)

@@ -10,12 +10,12 @@ from tests.system.faults.operations import OPERATIONS, Operation
 from tests.system.faults.setup import Setup
 from tests.system.faults.world import World
 from tests.system.harness.forkserver import ForkServer
-from tests.system.harness.one_hot import Federation
+from tests.system.harness.one_hot import MOST_ROUNDS, Federation
 
 
-def random_setup(rng: random.Random, broken: str | None = None) -> Setup:
+def random_setup(rng: random.Random, broken: str | None = None, *, rounds: bool = False) -> Setup:
     """A federation of any kind; one in three has a second task, as many have a second worker."""
-    devices = rng.randint(2, 5)
+    devices = rng.randint(2, 4 if rounds else 5)
     two = rng.random() < 0.35
     # What may happen to some devices must leave others, and enough of them for an active set: one
     # is always safe.
@@ -27,6 +27,8 @@ def random_setup(rng: random.Random, broken: str | None = None) -> Setup:
     replayable = rng.random() < 0.75
     mechanism = "none" if rng.random() < 0.7 else "gaussian"
     first = _federation(rng, devices, devices - len(victims), mechanism, replayable)
+    if rounds:
+        first = _in_rounds(rng, first)
     second = None
     if two:
         quorum = devices - len(victims | shy)
@@ -45,6 +47,13 @@ def random_setup(rng: random.Random, broken: str | None = None) -> Setup:
         shy=shy,
         debounce=rng.choice((None, 0.05)),
     )
+
+
+def _in_rounds(rng: random.Random, federation: Federation) -> Federation:
+    """The same with several rounds, which cannot be trimmed."""
+    rounds = rng.randint(2, MOST_ROUNDS)
+    records = min(federation.records, 3)
+    return replace(federation, rounds=rounds, records=records, stock=records, trimmed=False)
 
 
 def _federation(
@@ -79,10 +88,10 @@ class Schedule:
     operations: tuple[Operation, ...]
 
 
-def schedule(seed: int) -> Schedule:
-    """The schedule of a seed."""
-    rng = random.Random(seed)
-    setup = random_setup(rng)
+def schedule(seed: int, *, rounds: bool = False) -> Schedule:
+    """The schedule of a seed; there are as many others in which the first task has rounds."""
+    rng = random.Random(f"rounds-{seed}" if rounds else seed)
+    setup = random_setup(rng, rounds=rounds)
     habits = tuple(rng.choice((0, 1, 2)) for _ in range(setup.federation.devices))
     calm = rng.random() < 0.7
     count = rng.randint(6, 20)
@@ -90,9 +99,11 @@ def schedule(seed: int) -> Schedule:
     return Schedule(setup, habits, calm, tuple(operations))
 
 
-def run_schedule(seed: int, directory: Path, server: ForkServer) -> tuple[list[str], list[str]]:
+def run_schedule(
+    seed: int, directory: Path, server: ForkServer, *, rounds: bool = False
+) -> tuple[list[str], list[str]]:
     """Run the schedule of a seed: what is wrong at the end, and everything that happened."""
-    plan = schedule(seed)
+    plan = schedule(seed, rounds=rounds)
     world = World(plan.setup, directory, server, seed)
     for device, habit in zip(world.devices, plan.habits, strict=True):
         device.habit = habit

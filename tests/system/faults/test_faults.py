@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -23,12 +24,25 @@ from tests.system.harness.proxy import Weather
 pytestmark = [pytest.mark.broker, pytest.mark.usefixtures("short_delays")]
 QUICK = 25
 ALL = 500
-SEEDS = [*range(QUICK), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(QUICK, ALL))]
+QUICK_ROUNDS = 10
+ALL_ROUNDS = 200
 
 
-@pytest.mark.parametrize("seed", SEEDS)
+def seeds(quick: int, every: int) -> list[Any]:
+    """Those of every run, and those of the long one."""
+    slow = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(quick, every)]
+    return [*range(quick), *slow]
+
+
+@pytest.mark.parametrize("seed", seeds(QUICK, ALL))
 def test_every_report_counts_exactly_once(seed, tmp_path, forkserver):
     wrong, log = run_schedule(seed, tmp_path, forkserver)
+    assert not wrong, "\n".join([*wrong, "", *log])
+
+
+@pytest.mark.parametrize("seed", seeds(QUICK_ROUNDS, ALL_ROUNDS))
+def test_every_report_of_every_round_counts_exactly_once(seed, tmp_path, forkserver):
+    wrong, log = run_schedule(seed, tmp_path, forkserver, rounds=True)
     assert not wrong, "\n".join([*wrong, "", *log])
 
 
@@ -53,6 +67,26 @@ def test_the_schedules_are_of_every_kind(kind):
     hits = [seed for seed in range(ALL) if KINDS[kind](schedule(seed))]
     assert min(hits) < QUICK
     assert len(hits) >= ALL // 20
+
+
+KINDS_WITH_ROUNDS: dict[str, Callable[[Schedule], object]] = {
+    "correlated noise": lambda plan: plan.setup.federation.task().correlates_noise,
+    "no noise": lambda plan: plan.setup.federation.mechanism == "none",
+    "screening": lambda plan: plan.setup.federation.screening,
+    "two tasks": KINDS["two tasks"],
+    "two workers": KINDS["two workers"],
+    "estimates": KINDS["estimates"],
+    "withdrawal": KINDS["withdrawal"],
+    "a task that is stopped": KINDS["a task that is stopped"],
+}
+
+
+@pytest.mark.parametrize("kind", KINDS_WITH_ROUNDS)
+def test_the_schedules_with_rounds_are_of_every_kind(kind):
+    plans = [schedule(seed, rounds=True) for seed in range(ALL_ROUNDS)]
+    hits = [seed for seed, plan in enumerate(plans) if KINDS_WITH_ROUNDS[kind](plan)]
+    assert min(hits) < QUICK_ROUNDS
+    assert len(hits) >= ALL_ROUNDS // 20
 
 
 @pytest.mark.parametrize("kind", ["debian", "shipped"])

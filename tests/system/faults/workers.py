@@ -174,8 +174,12 @@ class Workers:
 
 
 def _up_to_date(store: SqliteStore, key: int) -> bool:
-    totals = store.totals(key, FINAL)
+    rounds = store.rounds(key, FINAL)
+    change = sum(row.change for row in rounds)
     shown = store.published(key, "subspace")
-    if shown is None or shown.change != totals.change:
-        return totals.change == 0  # nobody has reported
-    return decode(shown.body, Subspace).devices == totals.devices
+    if shown is None or shown.change != change:
+        return change == 0  # nobody has reported
+    devices = decode(shown.body, Subspace).devices
+    if patterns := store.patterns(key, FINAL):  # of several rounds the memory may use some
+        return 0 < devices <= sum(patterns.values())
+    return devices == sum(row.devices for row in rounds)

@@ -1,9 +1,15 @@
-"""The books of a federation after all has come to rest: they balance to the last record."""
+"""The books of a federation after all has come to rest: they balance to the last record.
+
+A report has its place, a stage and a round: a device has one there, or none.
+"""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +17,19 @@ import numpy as np
 from aggregator.federation import Federation as Layouts
 from aggregator.results.gathering import gather
 from aggregator.rounds.recount import agrees
+from aggregator.rounds.sets import text_of
 from aggregator.store.sqlite import SqliteStore
 from edge_agent.learning.report import report_bytes
-from edge_agent.state.rows import LedgerRow
+from edge_agent.state.rows import LedgerRow, report_title
 from edge_agent.state.state import State
 from fsir.privacy.noise import SystemNoise
 from fsir.privacy.plan import FINAL
 from fsir.wire.decode import decode
-from fsir.wire.messages import Active, report_id
+from fsir.wire.messages import Active, Report, report_id
 from tests.system.harness.one_hot import Federation
 
 ACCEPTED = ("counted", "duplicate")
+Place = tuple[str, int]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +45,20 @@ class Account:
     stopped: bool = False
     refuses: bool = False  # the task, and so it has nothing to do with it
 
+    @cached_property
+    def placed(self) -> dict[Place, set[bytes]]:
+        """The payloads by stage and round."""
+        placed: dict[Place, set[bytes]] = {}
+        for raw in chain.from_iterable(self.sent.values()):
+            placed.setdefault(place_of(raw), set()).add(raw)
+        return placed
+
+
+def place_of(raw: bytes) -> Place:
+    """The stage and the round of a report."""
+    report = decode(raw, Report)
+    return report.stage, report.round
+
 
 def counted(path: Path) -> int:
     """Reports in a store."""
@@ -50,7 +72,7 @@ def counted(path: Path) -> int:
 def audit(
     federation: Federation, path: Path, accounts: list[Account], *, replayable: bool = True
 ) -> list[str]:
-    """Nothing is lost or doubled, devices report once a stage, and ledgers say what was sent.
+    """Nothing is lost or doubled, devices report once a place, and ledgers say what was sent.
 
     Returns what is not so, in words.
     """
@@ -68,37 +90,43 @@ class _Books:
         self._replayable = replayable
         self._layouts = Layouts(federation.task())
         (self._layouts.key,) = (row.key for row in store.tasks() if row.name == federation.name)
-        reports = {(row.device, row.stage): row for row in store.reports(self._layouts.key)}
+        reports = {
+            (row.device, row.stage, row.round): row for row in store.reports(self._layouts.key)
+        }
         self._raws = {place: row.raw for place, row in reports.items()}
         self._counted = {place: row.id for place, row in reports.items()}
         self._wrong: list[str] = []
 
     def audit(self, accounts: list[Account]) -> list[str]:
         self._pin()
-        values: dict[str, list[np.ndarray]] = {stage: [] for stage in self._layouts.layouts}
+        values: dict[Place, list[np.ndarray]] = {
+            place: [] for place in self._federation.places if place[0] in self._layouts.layouts
+        }
+        patterns: Counter[str] = Counter()
         for account in accounts:
             ledger = self._ledger(account)
             self._compare(account, ledger)
+            counted = [row for row in ledger if self._counts(account, row)]
             for row in ledger:
                 self._interval(account, row)
-                if self._counts(account, row):
-                    values[row.stage].append(self._values(account, row))
-        sent = {(account.name, stage) for account in accounts for stage in account.sent}
+            for row in counted:
+                values[row.stage, row.round].append(self._values(account, row))
+            patterns[text_of(row.round for row in counted if row.stage == FINAL)] += 1
+        sent = {(account.name, *place) for account in accounts for place in account.placed}
         if strangers := set(self._counted) - sent:
             self._wrong.append(f"counted, but nobody sent it: {sorted(strangers)}")
-        for stage, rows in values.items():
-            self._merged(stage, np.array(rows))
+        for (stage, round), rows in values.items():
+            self._merged(stage, round, np.array(rows))
+        self._recounted(patterns)
         return [f"{self._federation.name}: {line}" for line in self._wrong]
 
     def _counts(self, account: Account, row: LedgerRow) -> bool:
         """Whether the report behind a ledger row is part of the totals."""
-        place = (account.name, row.stage)
+        place = (account.name, row.stage, row.round)
         if not account.withdrawn:
             return place in self._counted or not account.stopped
         if self._raws.get(place) is not None:
-            self._wrong.append(
-                f"{account.name} was withdrawn, and its {row.stage} report is still there"
-            )
+            self._wrong.append(f"{account.name} was withdrawn, and its {row.title} is still there")
         return False
 
     def _pin(self) -> None:
@@ -121,34 +149,40 @@ class _Books:
 
     def _compare(self, account: Account, ledger: list[LedgerRow]) -> None:
         """Ledger, wire and store tell the same story."""
-        stages = [row.stage for row in ledger]
-        story = f"has sent {sorted(account.sent)} and entered {stages}"
+        places = [(row.stage, row.round) for row in ledger]
+        sent = set(account.placed)
+        story = f"has sent {sorted(sent)} and entered {places}"
         if account.refuses:
-            if stages or account.sent:
+            if places or sent:
                 self._wrong.append(f"{account.name} refuses the task, and {story}")
             return
-        missing = not account.stopped and (FINAL not in stages or set(stages) != set(account.sent))
-        if missing or len(set(stages)) != len(stages) or not set(stages) >= set(account.sent):
+        # Who comes after the active set has nothing to report before it.
+        due = {place for place in self._federation.places if place[0] == FINAL}
+        missing = not account.stopped and not due <= set(places) == sent
+        if missing or len(set(places)) != len(places) or not set(places) >= sent:
             self._wrong.append(f"{account.name} {story} in its ledger")
+        rounds = sorted((row for row in ledger if row.stage == FINAL), key=lambda row: row.round)
+        if any(later.first <= earlier.last for earlier, later in pairwise(rounds)):
+            self._wrong.append(f"{account.name}: some record is in two rounds")
         for row in ledger:
             self._wrong += self._contradictions(account, row)
 
     def _contradictions(self, account: Account, row: LedgerRow) -> Iterator[str]:
         """Where the report behind a ledger row is another on the wire or in the store."""
         name = account.name
-        sent = account.sent.get(row.stage, set())
-        counted = self._counted.get((name, row.stage))
+        sent = account.placed.get((row.stage, row.round), set())
+        counted = self._counted.get((name, row.stage, row.round))
         if len(sent) > 1 or (not sent and not account.stopped):
-            yield f"{name} has sent {len(sent)} different {row.stage} reports"
+            yield f"{name} has sent {len(sent)} different {row.stage} reports of round {row.round}"
         if not {report_id(raw) for raw in sent} <= {row.report}:
-            yield f"{name} has sent another {row.stage} report than its ledger says"
+            yield f"{name} has sent another {row.title} than its ledger says"
         may_be_missing = account.stopped or account.withdrawn
         if counted != row.report and (counted is not None or not may_be_missing):
-            yield f"{name}: its {row.stage} report was not counted"
+            yield f"{name}: its {row.title} was not counted"
         if counted is None and row.verdict in ACCEPTED:
-            yield f"{name}: its {row.stage} report is gone, and it was told: {row.verdict}"
+            yield f"{name}: its {row.title} is gone, and it was told: {row.verdict}"
         if row.verdict not in ACCEPTED and not _excused(account, row):
-            yield f"{name}: {row.stage} {row.verdict}: {row.reason}"
+            yield f"{name}: {row.title} {row.verdict}: {row.reason}"
 
     def _interval(self, account: Account, row: LedgerRow) -> None:
         """A report is about as many records as the task says, and about those in the ledger."""
@@ -156,34 +190,42 @@ class _Books:
         fits = covered == row.n or (not self._replayable and covered > row.n)
         if row.n != self._federation.records or not fits:
             self._wrong.append(
-                f"{account.name}: a {row.stage} report about {row.n} records "
-                f"from an interval of {covered}"
+                f"{account.name}: a {row.title} about {row.n} records from an interval of {covered}"
             )
 
     def _values(self, account: Account, row: LedgerRow) -> np.ndarray:
         """What the merged report should have of this device."""
         if self._federation.mechanism == "none" and self._replayable:
             moments = self._federation.moments(account.number, row)
-            raw = report_bytes(self._layouts.task, account.name, moments, SystemNoise())
+            raw = report_bytes(self._layouts.task, account.name, moments, SystemNoise(), row.round)
             return self._layouts.values(raw)
         # Noise, or records that a crash has lost: then what was sent must be counted.
-        for raw in account.sent.get(row.stage, set()):
+        for raw in account.placed.get((row.stage, row.round), set()):
             return self._layouts.values(raw)
         return np.zeros(self._layouts.layouts[row.stage].width, np.int64)
 
-    def _merged(self, stage: str, rows: np.ndarray) -> None:
-        """The totals are the sum of these rows, and that of the stored reports."""
-        totals = self._store.totals(self._layouts.key, stage)
+    def _merged(self, stage: str, round: int, rows: np.ndarray) -> None:
+        """The totals of a round are the sum of these rows."""
+        totals = self._store.totals(self._layouts.key, stage, round)
         width = self._layouts.layouts[stage].width
         rows = rows.reshape(-1, width)
         merged = np.frombuffer(totals.values, "<i8") if totals.values else np.zeros(width, np.int64)
         self._wrong += self._federation.explain(stage, merged, rows.sum(axis=0))
         if totals.devices != len(rows):
-            self._wrong.append(f"{stage}: {totals.devices} devices, not {len(rows)}")
-        if not agrees(self._store, self._layouts, stage):  # what `status --recount` tells
-            self._wrong.append(f"{stage}: the totals are not those of the stored reports")
+            where = report_title(stage, round)
+            self._wrong.append(f"{where}: {totals.devices} devices, not {len(rows)}")
         if self._federation.trimmed and len(rows):
             self._trimmed(stage, rows)
+
+    def _recounted(self, patterns: Counter[str]) -> None:
+        """Totals and sets of rounds are those of the stored reports."""
+        for stage in self._layouts.layouts:
+            if not agrees(self._store, self._layouts, stage):  # what `status --recount` tells
+                self._wrong.append(f"{stage}: the totals are not those of the stored reports")
+        del patterns[""]  # of those who have nothing there
+        cached = self._store.patterns(self._layouts.key, FINAL)
+        if self._layouts.follows(FINAL) and cached != patterns:
+            self._wrong.append(f"sets of rounds: {cached}, not {dict(patterns)}")
 
     def _trimmed(self, stage: str, rows: np.ndarray) -> None:
         """What is trimmed leaves out its ends."""

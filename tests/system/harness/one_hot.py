@@ -7,7 +7,7 @@ or doubled. Where devices vote about features, every even record has a trace of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,10 @@ from fsir.privacy.plan import FINAL, SCREENING, Stage, final_stage, first_stage
 from fsir.task.task import TRIMMED, Task
 
 CLASSES = ("even", "odd")
-POLICY = Policy(epsilon=1e3, unproven=("none",), version_1=True)
+MOST_ROUNDS = 4
+POLICY = Policy(epsilon=1e3, unproven=("none",), version_1=True, rounds=MOST_ROUNDS)
 SECRET = "secret"  # a feature that some owners never share
-SHY = Policy(epsilon=1e3, unproven=("none",), never_share=(SECRET,), version_1=True)
+SHY = replace(POLICY, never_share=(SECRET,))
 TRACE = 2.0**-10
 
 
@@ -44,6 +45,7 @@ class Federation:
     quorum: int = 0  # 0: all devices
     secret: bool = False  # whether it asks for that feature as well
     version: int = 2
+    rounds: int = 1
 
     @property
     def p(self) -> int:
@@ -53,7 +55,13 @@ class Federation:
     @property
     def needed(self) -> int:
         """Records that a device needs for all its reports."""
-        return self.records * (2 if self.screening == "fresh" else 1)
+        return self.records * (self.rounds + (self.screening == "fresh"))
+
+    @property
+    def places(self) -> set[tuple[str, int]]:
+        """Stages and rounds of all reports of a device."""
+        final = {(FINAL, round) for round in range(1, self.rounds + 1)}
+        return final | {(self.first, 1)}
 
     @property
     def first(self) -> str:
@@ -77,6 +85,8 @@ class Federation:
             "privacy": {"epsilon": 1.0, "mechanism": self.mechanism},
             "report": {"records": self.records, "max_delay": self.max_delay},
         }
+        if self.rounds > 1:
+            table["report"]["rounds"] = self.rounds
         if self.screening:
             table["screening"] = self._screening(norm)
         if self.trimmed:

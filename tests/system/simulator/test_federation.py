@@ -3,6 +3,8 @@ what comes over the network equals what is computed in one place."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fsir.errors import FsirError
@@ -82,3 +84,16 @@ def test_nobody_waits_for_an_aggregator_that_has_ended(people, task, embedded_ur
     monkeypatch.setattr("sim_devices.network.federation.sys.executable", "/bin/false")
     with pytest.raises(FsirError, match="the aggregator ended with status 1"):
         federate(people.population, task, broker=embedded_url, patience=250)
+
+
+@pytest.mark.broker
+def test_all_rounds_of_all_devices_are_answered_over_the_network(mosquitto_url):
+    """A device is done when its last round has its receipt: five of them, four rounds each."""
+    scenario = scenarios.model("I", 5, 400, 4, seed=1)
+    single = build(scenario.population, scenario.geometry, Setting(epsilon=2.0))
+    task = replace(single, report=replace(single.report, records=100, rounds=4))
+    faults = Faults(dropout=0.6, crash=0.6)
+    outcome = federate(scenario.population, task, broker=mosquitto_url, seed=2, faults=faults)
+    assert outcome.stopped == 0
+    assert outcome.cuts + outcome.crashes > 0
+    assert 0 < outcome.subspace.devices <= outcome.devices == 5

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from fsir.estimate.rounds.history import History, noise_covariance, shared_devices
+from fsir.estimate.rounds.history import History, covariance_of
 from fsir.privacy.plan import first_stage
 from tests.fsir.privacy.rounds.tasks import small_task
 
@@ -30,7 +30,7 @@ def test_devices_are_those_with_a_remembered_round():
 
 
 def test_two_rounds_share_the_devices_that_were_in_both():
-    shared = shared_devices(history_of(small_task(5)))
+    shared = covariance_of(history_of(small_task(5))).shared
     assert shared[0].tolist() == [5, 3, 5, 3]
     assert np.diagonal(shared).tolist() == [5, 3, 5, 4]
 
@@ -46,4 +46,4 @@ def test_the_covariance_gives_the_variance_of_each_pattern_added_up(noise):
         for pattern, devices in PATTERNS.items():
             own = [w[t - 1] if t in pattern else 0.0 for t in range(1, 5)]
             expected += devices * variance(own)
-        assert w @ noise_covariance(history) @ w == pytest.approx(expected, rel=1e-12)
+        assert w @ covariance_of(history).noise @ w == pytest.approx(expected, rel=1e-12)
