@@ -112,10 +112,11 @@ class Estimating:
         return now < self._looked.get(name, float("-inf")) + pause
 
     def _complete(self, federation: Federation) -> bool:
-        """Whether all that are expected have reported."""
+        """Whether all that are expected have reported, in the newest round if there are several."""
         if self._expected is None or federation.task.aggregation == TRIMMED:
             return False
-        return self._store.totals(federation.key, FINAL).devices >= self._expected
+        rounds = self._store.rounds(federation.key, FINAL)
+        return bool(rounds) and rounds[-1].devices >= self._expected
 
     def _changed(self, federation: Federation, now: float) -> list[Estimation]:
         """An estimate, unless the totals are those of the last one that was published or failed."""
