@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import lru_cache
 from typing import Any
 
 import msgpack
@@ -253,20 +253,29 @@ class Task:
 
     def encode(self) -> bytes:
         """Canonical bytes: the same task gives the same bytes everywhere."""
-        return self._encoded
+        return _encoded(self)
 
-    @cached_property
-    def _encoded(self) -> bytes:
-        table = _sorted(self.table())
-        if self.version == OLDEST_VERSION:
-            del table["version"]
-        packed: bytes = msgpack.packb(table)
-        return packed
-
-    @cached_property
+    @property
     def digest(self) -> bytes:
         """SHA-256 of the canonical bytes: the identity of the task."""
-        return hashlib.sha256(self.encode()).digest()
+        return _digest(self)
+
+
+# The same few tasks are asked for their bytes again and again.
+
+
+@lru_cache(maxsize=64)
+def _encoded(task: Task) -> bytes:
+    table = _sorted(task.table())
+    if task.version == OLDEST_VERSION:
+        del table["version"]
+    packed: bytes = msgpack.packb(table)
+    return packed
+
+
+@lru_cache(maxsize=64)
+def _digest(task: Task) -> bytes:
+    return hashlib.sha256(_encoded(task)).digest()
 
 
 def _plain(value: Any) -> Any:

@@ -268,7 +268,7 @@ MUTANTS = (
     _mutant("rounds: lost parts of a sum dropped", (CORRELATED, "total + lost", "total")),
     _mutant(
         "rounds: values weigh like those of a report",
-        (FACTORISATION, "math.ceil(max(relative, _VARIATION * kappa))", "1"),
+        (FACTORISATION, "math.ceil(max(relative, variation))", "1"),
     ),
     _mutant(
         "rounds: values of one round counted",
@@ -320,11 +320,15 @@ MUTANTS = (
     _mutant("one noise for all blocks of an aggregator", (OPENING, _DRAWN, _DRAWN_ONCE)),
     _mutant(
         "a device's noise for a cohort of its own square",
-        (PLAN, "sd = block.sd / math.sqrt(cohort)", "sd = block.sd / cohort"),
+        (PLAN, "sd=block.sd / math.sqrt(cohort)", "sd=block.sd / cohort"),
     ),
     _mutant(
         "steps of a shared report as large as its noise",
-        (PLAN, "_step(sd / RESOLUTION_OF_SHARED / block.unit)", "_step(4.0 * sd / block.unit)"),
+        (
+            PLAN,
+            "resolution = RESOLUTION_OF_SHARED * resolution // RESOLUTION",
+            "return replace(block, step=_step(4.0 * block.sd / block.unit))",
+        ),
     ),
     _mutant(
         "draws of an honest aggregator not charged",

@@ -32,7 +32,7 @@ def no_dedupe(patch: Patch) -> None:
     """The aggregator does not look whether it has counted a report before."""
     steps = aggregator.store.sqlite.STEPS
     once = "UNIQUE (task, device, stage, round)"
-    assert once in steps[-1]
+    assert any(once in step for step in steps)
     broken = tuple(step.replace(once, "CHECK (n > 0)") for step in steps)
     patch(aggregator.store.sqlite, "STEPS", broken)
     patch(aggregator.store.sqlite.SqliteStore, "lookup", lambda *_: {})

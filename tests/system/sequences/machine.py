@@ -58,7 +58,7 @@ class Sequences(RuleBasedStateMachine):
     # --- the broker -------------------------------------------------------------------------------
 
     def publish(self, publications: list[Publication]) -> None:
-        for about, payload, _ in publications:
+        for about, payload, *_ in publications:
             self.retained[about] = payload
             for device in self.devices:
                 if device.connected and about in device.agent.subscriptions():

@@ -54,7 +54,7 @@ class Pair:
         self.devices.append(Device(0, FEDERATION, folder / "copy"))
 
     def publish(self, publications: list[Publication]) -> None:
-        for about, payload, _ in publications:
+        for about, payload, *_ in publications:
             self.retained[about] = payload
             for device in self.devices:
                 if device.connected:

@@ -33,7 +33,7 @@ class World:
         self.device = Device(0, FEDERATION, folder / "device")
 
     def publish(self, publications: list[Publication]) -> None:
-        for about, payload, _ in publications:
+        for about, payload, *_ in publications:
             self.retained[about] = payload
             if self.device is not None and not self.deaf:
                 self.device.inbox.append((about, payload))
