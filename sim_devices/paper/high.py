@@ -6,6 +6,7 @@ gaussian   private: two reports of every device about the same records; the firs
            of all features times a response code, from which the aggregator selects
 funnel     private: four such reports, each about fewer features
 votes      private: devices vote from their own noisy slice sums
+secure     as gaussian, but two aggregators open the sums of all clients
 none       the floor: no noise, and the active set is known
 
 All private ways share the paper's total budget over their reports.
@@ -14,8 +15,9 @@ All private ways share the paper's total budget over their reports.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -50,8 +52,10 @@ from sim_devices.paper.private_screening import (
     voted,
 )
 
-HighMechanism = Literal["gaussian", "funnel", "iid", "vgm", "none", "votes"]
-HIGH_MECHANISMS: tuple[HighMechanism, ...] = get_args(HighMechanism)
+HighMechanism = Literal["gaussian", "funnel", "iid", "vgm", "none", "votes", "secure"]
+SHARED: HighMechanism = "secure"
+_ALL: tuple[HighMechanism, ...] = get_args(HighMechanism)
+HIGH_MECHANISMS = tuple(name for name in _ALL if name != SHARED)  # those of the tables
 
 
 @dataclass(frozen=True)
@@ -107,7 +111,7 @@ class HighReplication:
 
     def outcome(self, cell: Cell, mechanism: HighMechanism) -> Outcome:
         """One estimate on its active set, and how good both are."""
-        labels = (round(1000 * cell.epsilon), cell.clients, HIGH_MECHANISMS.index(mechanism))
+        labels = (round(1000 * cell.epsilon), cell.clients, _ALL.index(mechanism))
         rng = stream(*self._key, 2, *labels)
         if mechanism == "none":
             active, basis = self._noiseless(cell)
@@ -127,10 +131,16 @@ class HighReplication:
         self, cell: Cell, mechanism: HighMechanism, rng: np.random.Generator
     ) -> tuple[tuple[int, ...], Matrix]:
         rows = self._rows.first(cell.clients)
-        ways = {"gaussian": screened, "funnel": funnelled, "votes": voted}
+        shared = mechanism == SHARED
+        ways: dict[str, Callable[..., tuple[int, ...]]] = {
+            "gaussian": screened,
+            SHARED: partial(screened, shared=True),
+            "funnel": funnelled,
+            "votes": voted,
+        }
         active = ways[mechanism](rows, cell, rng)
         before = sum(share for _, share in FUNNEL) if mechanism == "funnel" else TWO_STAGES
-        task = high_task(cell, before)
+        task = high_task(cell, before, shared=shared)
         stage = final_stage(task, active)
         exact = rows.moments(task, stage, active)
         return active, released_basis(stage, exact, cell.clients, self.d, rng)

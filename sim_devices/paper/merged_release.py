@@ -5,7 +5,8 @@ Each device publishes `floor(v/step + s z + 1/2)` with `s = sd/step` of at least
 Gaussian is, up to terms of the order `exp(-2 pi^2 s^2)`, a Gaussian of variance `s^2 + 1/12` on the
 whole numbers; the sum of K of them is one of variance `K (s^2 + 1/12)`. So the merged integers are
 one rounded Gaussian around the merged exact sums, and an experiment needs K devices' data but not K
-devices' noise.
+devices' noise. Where two aggregators open the sum, each adds one such number of its own
+(docs/privacy.md, lemma 16).
 """
 
 from __future__ import annotations
@@ -42,8 +43,10 @@ def clip_norm(p: int, norm_per_root: float = NORM_PER_ROOT) -> float:
 def merged_release(
     stage: Stage, exact: ExactMoments, devices: int, rng: np.random.Generator
 ) -> Totals:
-    """What the aggregator holds after `devices` reports about
-    records whose exact sums are given."""
+    """What the aggregator holds after `devices` reports about records whose exact sums are given.
+
+    Where two open sums: after all were opened together.
+    """
     totals = Totals(stage)
     p = stage.p
     values = (
@@ -56,10 +59,14 @@ def merged_release(
         spread = block.sd / block.worth
         # The last rounding, to whole numbers, brings 1/12 of its own.
         variance = devices * (spread**2 + 1.0 / 12.0) - 1.0 / 12.0 if block.sd > 0 else 0.0
+        if stage.cohort and block.sd > 0:
+            variance += 2.0 * ((block.added / block.worth) ** 2 + 1.0 / 12.0)
         noise = np.sqrt(variance) * rng.standard_normal(len(value))
         total += np.rint(value / block.step + noise).astype(np.int64)
     totals.n = exact.n
     totals.devices = devices
+    if stage.cohort:
+        totals.noise = devices + 2.0 * stage.cohort
     return totals
 
 

@@ -23,6 +23,7 @@ from sim_devices.datasets.models import cut_points, dimension
 from sim_devices.paper.cells import Cell, ExperimentError
 from sim_devices.paper.exact import ExactMoments
 from sim_devices.paper.merged_release import NORM_PER_ROOT, clip_norm, merged_release
+from sim_devices.scenarios.tasks import COHORT
 
 # R, beyond any ordinary value; with the 14 bits of the grid it keeps records to 1/2048.
 TRUNCATE = 8.0
@@ -34,12 +35,17 @@ EXPECTED_FALSE = 1.0  # features that the funnel keeps by chance
 
 
 @lru_cache(maxsize=256)
-def high_task(cell: Cell, share: float, p: int | None = None) -> Task:
+def high_task(cell: Cell, share: float, p: int | None = None, *, shared: bool = False) -> Task:
     """The task of a cell for the private ways,
     in which reports before the final one have `share` of the budget.
 
-    With `p`, the task of one report of the funnel, about that many of the cell's features.
+    With `p`, the task of one report of the funnel, about that many of the cell's features. If
+    `shared`, two aggregators open the sum of all clients.
     """
+    if shared:
+        from sim_devices.network.parties import secured  # which needs `cryptography`
+
+        return secured(high_task(cell, share, p), min(COHORT, cell.clients))
     p = p or cell.p
     cuts = cut_points(cell.model, cell.p, "high")
     return task_from_table(
@@ -114,10 +120,12 @@ class Rows:
         return ExactMoments(self.n * self.clients, coded, counts, second)
 
 
-def screened(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...]:
+def screened(
+    rows: Rows, cell: Cell, rng: np.random.Generator, *, shared: bool = False
+) -> tuple[int, ...]:
     """The default: one report about all features,
     from which the aggregator selects by its size rule."""
-    task = high_task(cell, TWO_STAGES)
+    task = high_task(cell, TWO_STAGES, shared=shared)
     stage = first_stage(task)
     totals = merged_release(stage, rows.moments(task, stage, range(cell.p)), rows.clients, rng)
     d = dimension(cell.model)

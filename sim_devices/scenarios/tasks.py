@@ -21,6 +21,10 @@ from sim_devices.datasets.filled import longest, shortest
 from sim_devices.datasets.population import DataError, DeviceStream, Population
 from sim_devices.scenarios.proposed import PublicSample, with_sections
 
+# Devices that two aggregators open together at least, if nobody says how many: the more they are,
+# the less noise each has of its own, and the less is promised if both collude.
+COHORT = 20
+
 
 @dataclass(frozen=True, kw_only=True)
 class Setting:

@@ -17,7 +17,7 @@ from sim_devices.scenarios.evaluation import (
     without_reports,
 )
 from sim_devices.scenarios.scenarios import Scenario
-from sim_devices.scenarios.tasks import Setting, build
+from sim_devices.scenarios.tasks import COHORT, Setting, build
 from sim_devices.worth.cell import Budget, Cell, Run
 from sim_devices.worth.sets import Set
 
@@ -88,7 +88,7 @@ def _run(
     scenario: Scenario, budget: Budget, seed: int, same: dict[str, float], shared: bool
 ) -> Run:
     population = scenario.population
-    cohort = len(population.devices) if shared else None
+    cohort = min(COHORT, len(population.devices)) if shared else None
     setting = Setting(
         epsilon=budget.epsilon, delta=DELTA, unit_records=budget.unit_records, cohort=cohort
     )

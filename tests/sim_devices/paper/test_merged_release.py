@@ -14,6 +14,7 @@ from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import first_stage
 from fsir.privacy.release import release
 from sim_devices.datasets.models import simulate
+from sim_devices.network.parties import secured
 from sim_devices.paper.exact import ExactMoments, PerClient
 from sim_devices.paper.low import Replication, Setup, low_task, stream
 from sim_devices.paper.merged_release import basis_of, merged_release, noiseless_basis
@@ -123,3 +124,20 @@ def test_without_noise_many_records_find_the_truth():
         projection_loss(noiseless_basis(m, 2), true_basis("V", 10, "low", np.random.default_rng(0)))
         < 0.05
     )
+
+
+def test_two_aggregators_add_what_the_totals_say():
+    shared = secured(task(), 3)
+    stage = first_stage(shared)
+    zero = ExactMoments(
+        CELL.n * CELL.clients,
+        np.zeros((stage.p, stage.columns)),
+        np.zeros(stage.slices),
+        np.zeros((stage.p, stage.p)),
+    )
+    runs = [merged_release(stage, zero, CELL.clients, stream(7, run)) for run in range(300)]
+    assert runs[0].noises == CELL.clients + 2 * 3
+    for index, block in enumerate(stage.blocks):
+        values = np.concatenate([totals.blocks[index] for totals in runs]) * block.worth
+        claimed = runs[0].noises * block.variance
+        assert values.var() == pytest.approx(claimed, rel=6.0 * (2.0 / values.size) ** 0.5 + 0.015)

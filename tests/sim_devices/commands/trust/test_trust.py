@@ -23,7 +23,8 @@ def test_with_local_noise_none_is_opened():
 
 
 def test_all_devices_are_opened_together_unless_fewer_are_asked_for():
-    assert cohort_of(asked("--trust", "secure"), 20) == 20
+    assert cohort_of(asked("--trust", "secure"), 12) == 12
+    assert cohort_of(asked("--trust", "secure"), 1000) == 20
     assert cohort_of(asked("--trust", "secure", "--cohort", "5"), 20) == 5
     assert cohort_of(asked("--trust", "secure", "--cohort", "50"), 20) == 20
 
