@@ -177,7 +177,6 @@ def test_a_file_for_each_device(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--by", "person", "--trust", "secure"], "--trust secure: only local noise is there"),
         (["--by", "person", "--broker", "embedded"], "with --fast there is no broker"),
         (["--by", "activity"], "'activity' is asked for twice"),
         (["--by", "person", "--public", "anna"], "--public 'anna': there is no such device"),
