@@ -16,6 +16,7 @@ from fsir.errors import FsirError
 from fsir.limits import DEVICE_NAME
 from fsir.net.broker import Broker
 from fsir.net.login import add_login, broker_of
+from fsir.wire.cohort import KIND as COHORT
 from fsir.wire.messages import PREFIX
 
 PAGE = {
@@ -94,7 +95,8 @@ def _told(message: MQTTMessage) -> str:
 def _sum_up(seen: Counter[str], seconds: float, broker: Broker) -> None:
     kinds = ", ".join(f"{kind or 'other'} {seen[kind]}" for kind in (*KINDS, "") if seen[kind])
     print(f"{seen.total()} messages in {seconds:.0f} s at {broker}: {kinds or 'none'}")
-    if missing := [kind for kind in KINDS if not seen[kind]]:
+    # What two aggregators say to each other is not for devices: nobody misses it.
+    if missing := [kind for kind in KINDS if not seen[kind] and kind != COHORT]:
         print(
             f"not seen: {', '.join(missing)}. Nobody sent any meanwhile, or the broker does not "
             "let you read them: it does not say which"

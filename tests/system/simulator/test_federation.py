@@ -81,7 +81,7 @@ def test_no_broker_is_said_clearly(people, task):
 
 
 def test_nobody_waits_for_an_aggregator_that_has_ended(people, task, embedded_url, monkeypatch):
-    monkeypatch.setattr("sim_devices.network.federation.sys.executable", "/bin/false")
+    monkeypatch.setattr("sim_devices.network.daemons.sys.executable", "/bin/false")
     with pytest.raises(FsirError, match="the aggregator ended with status 1"):
         federate(people.population, task, broker=embedded_url, patience=250)
 
