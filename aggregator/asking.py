@@ -3,6 +3,8 @@
 Each copy asks on each connection to go on under a new random number, in place of the one it had
 before. We hold one number per device and replace it only if the ask names it: so of two copies that
 were one, the first to ask moves on, and the other reads in its receipt a number that it never drew.
+Of two aggregators the leader holds the numbers. The helper says what it knows of the device, and
+repeats the number of the ask, so that the device knows to which question that is the answer.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from aggregator.reasons import Refusal
 from aggregator.store.base import Store
 from fsir.errors import MessageError, VersionError
 from fsir.limits import DEVICE_NAME
+from fsir.task.secure import HELPER
 from fsir.wire.decode import decode
 from fsir.wire.messages import Ask, report_id, topic
 
@@ -95,11 +98,12 @@ def _answer(
     devices = [ask.device for _, ask in group]
     known = store.last(key, devices)
     barred = store.withdrawn(key, devices)
-    held = store.instances(key, devices)
+    # Of two aggregators the leader keeps the numbers.
+    held = {} if federation.by == HELPER else store.hold_instances(key, devices)
     before = dict(held)
     receipts = []
     for arrival, ask in group:
-        if held.get(ask.device) in (None, ask.previous):
+        if federation.by == HELPER or held.get(ask.device) in (None, ask.previous):
             held[ask.device] = ask.instance
         number = held[ask.device]
         arrival.status = CONFIRMED if number == ask.instance else ANOTHER
@@ -109,5 +113,6 @@ def _answer(
         else:
             receipts.append(merging.receipt(*told, {}, digest, number))
     moved = {device: number for device, number in held.items() if before.get(device) != number}
-    store.put_instances(key, moved)
+    if federation.by != HELPER:
+        store.put_instances(key, moved)
     return receipts

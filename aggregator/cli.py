@@ -27,6 +27,7 @@ _COMMANDS = {
     "withdraw": "take a device out again",
     "readmit": "undo a withdrawal",
     "compact": "keep only the totals of old rounds",
+    "store": "move a federation to another store",
     "task": "write or check a task file",
     "keys": "make the keys of one of two aggregators",
 }

@@ -3,7 +3,7 @@
     store = open_store("sqlite:fsir.db")
     aggregator = Aggregator(store, [load_task("task.toml")])
     publish(aggregator.start(now))         # on every connection: task, active set, subspace ...
-    publish(aggregator.receipts())         # ... and, again and again until none is left, receipts
+    publish(aggregator.receipts())         # ... and, until none is left, receipts of version 1
     aggregator.take(topic, payload)        # a report or an ask, in memory only
     publish(aggregator.commit(now))        # all that were taken, in one durable transaction: now
                                            # acknowledge them
@@ -11,7 +11,7 @@
     publish(aggregator.estimate(now))      # the updated subspace, at most every `debounce` seconds
     aggregator.withdraw("device-7", now)   # takes a device out; the next estimate is without it
 
-`now` is the time in seconds since 1970. All publications are retained. `commit` raises
+`now` is the time in seconds since 1970. What all devices need is retained. `commit` raises
 `StoreBusyError` when the store cannot be written (disk full): nothing was acknowledged or lost,
 call it again later. Whatever a message holds, `take` and `commit` never raise because of it: it
 goes to quarantine, and its sender gets a receipt with the reason. Several aggregators, also in
@@ -23,6 +23,7 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from aggregator import asking, intake, merging, retained
 from aggregator.federation import Federation, as_begun
@@ -30,9 +31,12 @@ from aggregator.intake import REFUSED, Arrival
 from aggregator.publication import Publication
 from aggregator.reasons import Refusal
 from aggregator.results.activation import Activating
+from aggregator.results.emission import Emission
 from aggregator.results.estimates import Estimating, Estimation
+from aggregator.results.telling import Telling, receipts
 from aggregator.store.base import Store, StoreBusyError, StoreError
 from fsir.errors import AccumulatorError
+from fsir.privacy.plan import FINAL
 from fsir.task.task import Task
 from fsir.wire.messages import topic
 
@@ -51,14 +55,16 @@ class Aggregator:
         *,
         debounce: float = 2.0,
         expected: int | None = None,
+        emission: Emission | None = None,
     ) -> None:
         self.store = store
         # By (task, counted | duplicate | reason), since the start.
         self.verdicts: Counter[tuple[str, str]] = Counter()
         self.asks: Counter[tuple[str, str]] = Counter()  # by (task, answer), since the start
         self.federations = {task.name: Federation(as_begun(store, task)) for task in tasks}
-        self.estimating = Estimating(store, debounce, expected)
+        self.estimating = Estimating(store, debounce, expected, emission)
         self.activating = Activating(store)
+        self.telling = Telling(store)
         if len(self.federations) < len(tasks):
             raise StoreError(
                 f"tasks {[task.name for task in tasks]}: "
@@ -66,8 +72,6 @@ class Aggregator:
             )
         self._waiting: list[Arrival] = []
         self._before = 0  # reports with smaller numbers have their receipts to be repeated
-        # Devices of whom something was told on this connection, by what it was and by task.
-        self._told: dict[tuple[str, str], set[str]] = {}
 
     def topics(self, share: str | None = None) -> list[str]:
         """What to subscribe to, alone or together with other workers."""
@@ -84,10 +88,14 @@ class Aggregator:
         with self.store.transaction():
             for federation in self.federations.values():
                 publications += self._register(federation, now)
-        self._told.clear()
-        newest = self.store.counted(1)
+        newest = self.store.counted(1) if self._repeating() else []
         self._before = newest[0][0] + 1 if newest else 0
         return publications
+
+    def _repeating(self) -> list[Federation]:
+        """Those whose devices cannot ask, so that the broker must keep their receipts."""
+        federations = self.federations.values()
+        return [each for each in federations if not each.task.tells_copies_apart]
 
     def _register(self, federation: Federation, now: float) -> list[Publication]:
         replaces = retained.register(self.store, federation, now)
@@ -98,26 +106,17 @@ class Aggregator:
     def receipts(self) -> list[Publication]:
         """Some more receipts of what had been counted at the start, the newest first.
 
-        A crash may have held them back. And a broker that has lost what it retained must have them
-        again, because they stop a device whose state was restored from before its report.
+        They are those of tasks of version 1, whose devices do not ask. A crash may have held them
+        back. And a broker that has lost what it retained must have them again, because they stop a
+        device whose state was restored from before its report.
         """
         rows = self.store.counted(RECEIPTS_AT_ONCE, self._before) if self._before else []
         self._before = rows[-1][0] if rows else 0
         publications = []
-        for federation in self.federations.values():
+        for federation in self._repeating():
             named = [device for _, key, device in rows if key == federation.key]
-            publications += self._receipts(federation, list(dict.fromkeys(named)))
+            publications += receipts(self.store, federation, list(dict.fromkeys(named)))
         return publications
-
-    def _receipts(self, federation: Federation, devices: list[str]) -> list[Publication]:
-        known = self.store.last(federation.key, devices)
-        barred = self.store.withdrawn(federation.key, devices)
-        held = merging.numbers(self.store, federation, devices)
-        return [
-            merging.receipt(federation, device, known, {}, federation.digest, held.get(device, b""))
-            for device in devices
-            if device not in barred
-        ]
 
     # --- reports --------------------------------------------------------------------------------
 
@@ -159,6 +158,7 @@ class Aggregator:
         return publications
 
     def _commit_alone(self, arrival: Arrival, now: float) -> list[Publication]:
+        """As it is, or else as a refusal, or else in quarantine, unanswered."""
         alone = Arrival(topic=arrival.topic, raw=arrival.raw)
         for _ in ("as it is", "as a refusal"):
             try:
@@ -170,7 +170,31 @@ class Aggregator:
                 reason = "full" if isinstance(error, AccumulatorError) else "internal error"
                 alone.refusal = Refusal(reason, f"{type(error).__name__}: {error}")
                 alone.status = REFUSED  # it may have been counted in what was rolled back
+        self._set_aside(alone, now)
         return []
+
+    def _set_aside(self, alone: Arrival, now: float) -> None:
+        """Keep a message that can be neither counted nor answered: it is about to be acknowledged.
+
+        Its device will send it again. What is written has nothing of the error's text: if even that
+        fails, the store is at fault, and nothing is acknowledged.
+        """
+        alone.refusal = Refusal("internal error", "it could not be answered: see the log")
+        try:
+            with self.store.transaction():
+                merging.quarantine(self.store, [alone], now)
+        except StoreBusyError:
+            raise
+        except Exception as error:
+            fault = f"{type(error).__name__}: {error}"
+            raise StoreBusyError(
+                f"a message can be neither counted nor refused ({fault}); the log says more"
+            ) from error
+        self.verdicts[alone.name, alone.outcome] += 1
+        log.error(
+            "the message on %r is in quarantine, and its device was not answered",
+            alone.topic[:200],
+        )
 
     def _commit(self, arrivals: list[Arrival], now: float) -> list[Publication]:
         for federation in self.federations.values():
@@ -178,20 +202,40 @@ class Aggregator:
         asks, reports = asking.apart(arrivals, self.federations.values())
         self._read(reports)
         publications: list[Publication] = []
-        with self.store.transaction():
-            for federation in self.federations.values():
+        federations = sorted(self.federations.values(), key=lambda each: each.key)
+        with self._together():
+            for federation in federations:
                 # First: the receipts below tell the numbers that hold from now on.
                 publications += asking.answer(self.store, federation, asks)
                 mine = [arrival for arrival in reports if arrival.federation is federation]
                 if mine:
                     publications += self._count(federation, mine, now)
-                    publications += self.activating.activate(federation, now)
             merging.quarantine(self.store, arrivals, now)
+        for federation in federations:
+            publications += self._activate(federation, now)
         answered = [arrival for arrival in asks if arrival.refusal is None]
         judged = [arrival for arrival in asks if arrival.refusal is not None] + reports
         self.asks.update((arrival.name, arrival.outcome) for arrival in answered)
         self.verdicts.update((arrival.name, arrival.outcome) for arrival in judged)
         return publications
+
+    def _together(self) -> AbstractContextManager[None]:
+        """Beside other workers, where nothing is counted but sums; else alone."""
+        federations = self.federations.values()
+        if any(federation.follows(FINAL) for federation in federations):
+            return self.store.transaction()
+        return self.store.adding()
+
+    def _activate(self, federation: Federation, now: float) -> list[Publication]:
+        """The active set if it is due, chosen alone and by one worker."""
+        if not self.activating.due(federation, now) or not self.store.leads(federation.key):
+            return []
+        try:
+            with self.store.transaction():
+                return self.activating.activate(federation, now)
+        except StoreBusyError as error:  # what was counted is counted: the next tick chooses
+            log.error("the store cannot be written (%s); trying again", error)
+            return []
 
     def _read(self, reports: Sequence[Arrival]) -> None:
         intake.read(reports, self.federations.values())
@@ -210,39 +254,14 @@ class Aggregator:
         receipts of devices that were withdrawn or let in again since.
         """
         publications = []
+        news = self.store.news()
         for federation in self.federations.values():
-            if self.activating.due(federation, now):
-                with self.store.transaction():
-                    publications += self.activating.activate(federation, now)
-            publications += retained.repeated(self.store, federation, now)
-            publications += self._tell(federation)
+            publications += self._activate(federation, now)
+            if news:
+                publications += retained.repeated(self.store, federation, now)
+                self.estimating.recall(federation)
+            publications += self.telling.due(federation)
         return publications
-
-    def _tell(self, federation: Federation) -> list[Publication]:
-        """Receipts of devices that were withdrawn or let in again, each once in a connection.
-
-        Under a task of version 1 devices do not ask, and are told when they send; what they have
-        been told stays, for nothing else would stop a copy of theirs.
-        """
-        if not federation.task.tells_copies_apart:
-            return []
-        barred = self._new("withdrawn", federation, self.store.withdrawn(federation.key))
-        again = self._new("let in again", federation, self.store.let_in_again(federation.key))
-        known = self.store.last(federation.key, barred)
-        held = merging.numbers(self.store, federation, barred)
-        told = [
-            merging.receipt_of_withdrawn(
-                federation, name, known, federation.digest, held.get(name, b"")
-            )
-            for name in barred
-        ]
-        return told + self._receipts(federation, again)
-
-    def _new(self, what: str, federation: Federation, devices: set[str]) -> list[str]:
-        """Those of whom this has not been told on this connection."""
-        before = self._told.get((what, federation.name), set())
-        self._told[what, federation.name] = devices
-        return sorted(devices - before)
 
     def estimate(self, now: float) -> list[Publication]:
         """Re-estimate what has changed and return the new subspaces."""
@@ -265,7 +284,8 @@ class Aggregator:
         """
         for federation in self.federations.values():
             self.activating.notice(federation)
-        return self.estimating.due(self.federations.values(), now)
+        mine = [each for each in self.federations.values() if self.store.leads(each.key)]
+        return self.estimating.due(mine, now)
 
     def withdraw(self, device: str, now: float) -> int:
         """Take a device out of all tasks; how many reports that were."""

@@ -18,6 +18,7 @@ from aggregator.core import Aggregator
 from aggregator.monitoring.metrics import Metrics
 from aggregator.mqtt.connector import Connector
 from aggregator.mqtt.patience import Patience
+from aggregator.mqtt.proof import ShareProof
 from aggregator.mqtt.wire import ConnectionLostError, Wire
 from aggregator.overview import devices
 from aggregator.overview.overview import overview
@@ -33,6 +34,7 @@ log = logging.getLogger("fsir.aggregator")
 MOST_MESSAGES = 1000  # per transaction, about: waiting for the disk is what a batch shares ...
 MOST_BYTES = 16 * 2**20  # ... and their size, which bounds our memory
 IDLE_SECONDS = 0.2  # longest wait for the socket, so that timers and a stop are noticed
+ESTIMATING_SECONDS = 0.02  # the same while an estimate is awaited
 FIRST_RETRY_SECONDS = 0.5
 LONGEST_RETRY_SECONDS = 30.0
 STALE_SECONDS = 60.0  # a loop that has not turned for so long is not healthy
@@ -69,6 +71,7 @@ class Daemon:
         self._client_id = client_id
         self._wire: Wire | None = None
         self._share = share
+        self._proof = None if share is None else self._prove(share)
         self._reached = reached
         self._delays = delays or Delays(first=FIRST_RETRY_SECONDS, longest=LONGEST_RETRY_SECONDS)
         self._rng = rng or random.SystemRandom()
@@ -82,10 +85,14 @@ class Daemon:
         self._trouble = ""  # why the store cannot be written
         self._turned = time.monotonic()
         self._next_look = 0.0  # at the timers
+        self._looks = 0  # in vain, since the store could be written last
         self._unacknowledged: list[int] = []
         self._bytes = 0
         self._oldest = 0.0  # when the first message of the batch came
         self._background = Background(aggregator.estimating, self.metrics.estimated)
+
+    def _prove(self, share: str) -> ShareProof:
+        return ShareProof(share, self._client_id, next(iter(self.aggregator.federations)))
 
     def stop(self) -> None:
         """Finish the batch and leave; may be called from a signal handler or another thread."""
@@ -94,13 +101,15 @@ class Daemon:
     def health(self) -> dict[str, object]:
         """For `/healthz`: `ok` is false while nothing can be counted."""
         turning = time.monotonic() - self._turned < STALE_SECONDS
+        unshared = "" if self._proof is None else self._proof.trouble
         return {
-            "ok": self._connected and turning and not self._trouble,
+            "ok": self._connected and turning and not self._trouble and not unshared,
             "connected": self._connected,
             "broker": "ok" if self._connected else self._lost,
             "since": time_text(self._since),
             "connections": self._connections,
             "store": self._trouble or "ok",
+            "share": unshared or "ok",
             "turning": turning,
         }
 
@@ -149,6 +158,7 @@ class Daemon:
             self._session()
         except (ConnectionLostError, StoreBusyError) as error:
             self._lost = str(error)
+            self._trouble = self._lost if isinstance(error, StoreBusyError) else self._trouble
             log.warning("%s", error)
         except FsirError:
             raise
@@ -180,7 +190,7 @@ class Daemon:
         retained = self.aggregator.start(time.time())
         wire = self._connector.open()
         self._wire = wire
-        wire.subscribe(self.aggregator.topics(self._share))
+        wire.subscribe(self._topics())
         wire.publish(retained)
         self._opened = time.monotonic()
         self._connections += 1
@@ -193,17 +203,30 @@ class Daemon:
         if self.aggregator.waiting:
             self._flush(wire)
 
+    def _topics(self) -> list[str]:
+        """What to subscribe to; a shared subscription has to prove itself on each connection."""
+        topics = self.aggregator.topics(self._share)
+        if self._proof is None:
+            return topics
+        self._proof.connected(time.monotonic())
+        return [*topics, self._proof.subscription]
+
     def _turn(self, wire: Wire) -> None:
         """Take what is there; commit it if there is nothing more, or enough."""
         aggregator = self.aggregator
         self._turned = time.monotonic()
         room = MOST_MESSAGES - aggregator.waiting
-        came = wire.read(0.0 if aggregator.waiting else IDLE_SECONDS, room, MOST_BYTES)
+        idle = IDLE_SECONDS if self._background.idle else ESTIMATING_SECONDS
+        came = wire.read(0.0 if aggregator.waiting else idle, room, MOST_BYTES)
         if aggregator.waiting and (came == 0 or came >= room or self._bytes >= MOST_BYTES):
             self._flush(wire)
         self._timers(wire)
 
     def _deliver(self, topic: str, payload: bytes, mid: int) -> None:
+        if self._proof is not None and self._proof.take(topic, payload, time.monotonic()):
+            if mid and self._wire is not None:
+                self._wire.acknowledge([mid])
+            return
         if not self.aggregator.waiting:
             self._oldest = time.monotonic()
         self.aggregator.take(topic, payload)
@@ -255,15 +278,23 @@ class Daemon:
         self._sleep(delay)
 
     def _timers(self, wire: Wire) -> None:
-        if time.monotonic() < self._next_look:
+        if time.monotonic() < self._next_look and not self._background.ready:
             return
         self._next_look = time.monotonic() + IDLE_SECONDS
         now = time.time()
         try:
             wire.publish(self.aggregator.tick(now) + self.aggregator.receipts())
+            if self._proof is not None:
+                wire.publish(self._proof.due(time.monotonic()))
             for publications in self._background.finished(now):
                 wire.publish(publications)
             if self._background.idle:
                 self._background.start(self.aggregator.jobs(now))
         except StoreBusyError as error:
+            self._trouble = str(error)
             log.error("the store cannot be written (%s); trying again", error)
+            self._next_look = time.monotonic() + self._delays.after(self._looks, self._rng)
+            self._looks += 1
+        else:
+            self._trouble = ""
+            self._looks = 0

@@ -23,8 +23,8 @@ COUNTED, DUPLICATE, REFUSED = messages.STATUSES
 
 Ids = Mapping[Place, bytes]
 Known = Mapping[tuple[str, str], Counted]  # the last round that is counted, by device and stage
-# What keeps new reports, inside the transaction.
-Keep = Callable[[Store, Federation, Sequence[Arrival], float], None]
+# What keeps new reports, inside the transaction; the ids in places that were filled meanwhile.
+Keep = Callable[[Store, Federation, Sequence[Arrival], float], dict[Place, bytes]]
 
 
 def count(
@@ -37,23 +37,46 @@ def count(
     """Decide about every arrival of one federation, merge the new ones, answer each."""
     devices = [arrival.device for arrival in arrivals]
     places = [arrival.place for arrival in arrivals]
-    ids = store.lookup(federation.key, places)
     known = store.last(federation.key, devices)
+    ids = _counted_before(store, federation, places, known)
     barred = store.withdrawn(federation.key, devices)
     again = store.readmitted(federation.key, places)
     held = numbers(store, federation, devices)
     fresh = []
-    receipts = []
     for arrival in arrivals:
         arrival.barred = arrival.device in barred
         if arrival.refusal is None and _is_new(arrival, ids, again):
             ids[arrival.place] = arrival.id
-            _note_last(known, arrival)
             fresh.append(arrival)
+    filled = (keep or _keep)(store, federation, fresh, now)
+    if filled:
+        _judge_again(arrivals, filled, again)
+    for place, id in filled.items():
+        _note_last(known, place, id)
+    receipts = []
+    for arrival in arrivals:
+        if arrival.status == COUNTED:
+            _note_last(known, arrival.place, arrival.id)
         number = held.get(arrival.device, b"")
         receipts.append(_answer(federation, arrival, {} if arrival.barred else known, number))
-    (keep or _keep)(store, federation, fresh, now)
     return receipts
+
+
+def _counted_before(
+    store: Store, federation: Federation, places: Sequence[Place], known: Known
+) -> dict[Place, bytes]:
+    """Ids of the reports that are counted in these places; with one round the last is the only."""
+    if federation.task.rounds == 1:
+        return {(device, stage, last.round): last.id for (device, stage), last in known.items()}
+    return store.lookup(federation.key, places)
+
+
+def _judge_again(arrivals: Sequence[Arrival], filled: Ids, again: Ids) -> None:
+    """Of places that another worker has filled meanwhile, none is ours."""
+    for arrival in arrivals:
+        if arrival.place in filled and arrival.status in (COUNTED, DUPLICATE):
+            arrival.status = REFUSED
+            _is_new(arrival, filled, again)
 
 
 def _is_new(arrival: Arrival, ids: Ids, again: Ids) -> bool:
@@ -76,21 +99,26 @@ def _is_new(arrival: Arrival, ids: Ids, again: Ids) -> bool:
     return False
 
 
-def _note_last(known: dict[tuple[str, str], Counted], arrival: Arrival) -> None:
+def _note_last(known: dict[tuple[str, str], Counted], place: Place, id: bytes) -> None:
     """A late round is counted, and is not the last one."""
-    before = known.get((arrival.device, arrival.stage))
-    if before is None or before.round < arrival.round:
-        known[arrival.device, arrival.stage] = Counted(arrival.round, arrival.id)
+    device, stage, round = place
+    before = known.get((device, stage))
+    if before is None or before.round < round:
+        known[device, stage] = Counted(round, id)
 
 
-def _keep(store: Store, federation: Federation, fresh: Sequence[Arrival], now: float) -> None:
+def _keep(
+    store: Store, federation: Federation, fresh: Sequence[Arrival], now: float
+) -> dict[Place, bytes]:
     """Keep new reports, and add them to the totals of their rounds."""
     groups: dict[tuple[str, int], list[Arrival]] = {}
     for arrival in fresh:
         groups.setdefault((arrival.stage, arrival.round), []).append(arrival)
-    for (stage, round), group in groups.items():
-        _merge(store, federation, stage, round, group, now)
+    filled: dict[Place, bytes] = {}
+    for stage, round in sorted(groups):  # in one order, lest two workers wait for each other
+        filled |= _merge(store, federation, stage, round, groups[stage, round], now)
     take(store, federation, [arrival.place for arrival in fresh])
+    return filled
 
 
 def _merge(
@@ -100,7 +128,7 @@ def _merge(
     round: int,
     group: Sequence[Arrival],
     now: float,
-) -> None:
+) -> dict[Place, bytes]:
     rows = [
         ReportRow(
             device=a.device, stage=stage, round=round, id=a.id, n=a.report.n, raw=a.raw, at=now
@@ -108,16 +136,21 @@ def _merge(
         for a in group
         if a.report is not None
     ]
-    store.insert(federation.key, rows)
+    filled = store.insert(federation.key, rows)
+    if filled:
+        group = [arrival for arrival in group if arrival.place not in filled]
+        rows = [row for row in rows if (row.device, stage, round) not in filled]
     values = [arrival.values for arrival in group if arrival.values is not None]
-    totals = store.totals(federation.key, stage, round)
+    totals = store.part(federation.key, stage, round)
     for start in range(0, len(group), AT_ONCE):
         part = rows[start : start + AT_ONCE]
         sums = np.zeros(federation.layouts[stage].width, np.int64)
         for row in values[start : start + AT_ONCE]:
             sums += row
         totals = add(totals, sums, len(part), sum(row.n for row in part))
-    store.put_totals(federation.key, stage, totals, round)
+    if group:
+        store.put_part(federation.key, stage, totals, round)
+    return filled
 
 
 def take(store: Store, federation: Federation, places: Sequence[Place]) -> None:
@@ -174,7 +207,8 @@ def receipt(
     by = federation.by
     message = Receipt(task=task, device=device, verdicts=verdicts, instance=number, by=by)
     place = messages.receipt_topic(federation.name, device, by)
-    return Publication(place, messages.encode(message), qos=0)
+    kept = not federation.task.tells_copies_apart  # who can ask is answered, on whatever broker
+    return Publication(place, messages.encode(message), qos=0, retain=kept)
 
 
 def receipt_of_withdrawn(

@@ -10,8 +10,8 @@ from aggregator.publication import Publication
 from aggregator.store.base import Store, StoreError
 from fsir.wire import messages
 
-# After so long a worker repeats what is retained and was another's to publish.
-REPEAT_SECONDS = 30.0
+# After so long a worker repeats what is retained and was another's to publish ...
+REPEAT_SECONDS = 30.0  # ... unless that one may have another broker
 _KINDS = ("active", "subspace")
 
 
@@ -52,11 +52,12 @@ def repeated(store: Store, federation: Federation, now: float) -> list[Publicati
     It may have ended before it published it, or we have published after it.
     """
     publications = []
+    patience = 0.0 if store.apart else REPEAT_SECONDS
     for kind in _KINDS:
         row = store.published(federation.key, kind)
         if row is None or row == federation.shown.get(kind):
             continue
-        if not 0.0 <= now - row.at < REPEAT_SECONDS:
+        if not 0.0 <= now - row.at < patience:
             federation.shown[kind] = row
             publications.append(Publication(messages.topic(federation.name, kind), row.body))
     return publications

@@ -20,7 +20,7 @@ from paho.mqtt.properties import Properties
 from aggregator.core import Aggregator
 from aggregator.daemon import Daemon
 from aggregator.mqtt.connector import RECEIVE_MAXIMUM
-from aggregator.store.sqlite import open_store
+from aggregator.store.opening import open_store
 from fsir.contract import load_task
 from fsir.net.broker import Broker
 

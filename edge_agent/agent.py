@@ -2,7 +2,7 @@
 
     state = State(directory, device)              # State(None, device, simulated=True): in memory
     agent = Agent(state, "task-name", Policy(), feed=Feed("csv:/path"))
-    agent.subscriptions()                         # topics to read, in this order, at QoS 1; more
+    agent.subscriptions()                         # topics to read, in this order; more
                                                   # once a task with two aggregators is known
     agent.connected(now)                          # once the broker has confirmed them
     agent.disconnected()                          # later
@@ -39,15 +39,14 @@ from edge_agent.exchange.gate import QUIET_SECONDS
 from edge_agent.exchange.instance import ANOTHER_COPY
 from edge_agent.exchange.mailbox import Mailbox
 from edge_agent.exchange.outbox import Publish
-from edge_agent.exchange.receipts import settle, withdrawn
+from edge_agent.exchange.receipts import is_withdrawn, settle, withdrawn
 from edge_agent.learning.membership import Membership
 from edge_agent.learning.part.participation import Participation
 from edge_agent.learning.phase import Phase
 from edge_agent.state.made import last_round
 from edge_agent.state.rows import OutboxRow, Pin
 from edge_agent.state.state import State
-from fsir.errors import FsirError, MessageError
-from fsir.limits import LIMITS
+from fsir.errors import FsirError
 from fsir.net.backoff import Delays
 from fsir.privacy.noise import Noise, SystemNoise
 from fsir.privacy.plan import FINAL
@@ -132,14 +131,25 @@ class Agent(Membership):
         return self._mailbox.topics
 
     @property
+    def asking(self) -> bool:
+        """Whether the aggregator has not answered yet on this connection."""
+        instance = self._dispatch.instance
+        return instance is not None and not instance.confirmed and not self._silent
+
+    @property
     def displaced(self) -> bool:
         """Whether another copy of this device goes on: then the broker should be left to it."""
         return self._part is not None and self._part.stopped.startswith(ANOTHER_COPY)
 
     @property
     def _silent(self) -> bool:
-        """Whether nothing leaves any more, not even an ask: it would move the number of a copy."""
-        return bool(self._refusal) or (bool(self.reason) and not self.pending)
+        """Whether nothing leaves any more, not even an ask: it would move the number of a copy.
+
+        One that was withdrawn asks on each connection whether it was let in again.
+        """
+        if self._refusal or not self.reason:
+            return bool(self._refusal)
+        return not self.pending and not is_withdrawn(self.reason)
 
     def connected(self, now: float) -> None:
         """The subscriptions are in force."""
@@ -208,29 +218,19 @@ class Agent(Membership):
         return min(times, default=None)
 
     def _awaited_time(self) -> float | None:
-        """The time of day at which a report becomes due that has its records."""
-        part = self._part
-        if part is None or self.reason or not part.draft.n:
+        if self._part is None or self.reason:
             return None
-        if part.task.report.deadline is not None:
-            return part.task.report.deadline
-        return None if self._unanswered(part) else part.opens
+        return self._part.awaited_time(self._unanswered(self._part))
 
     # --- messages in ------------------------------------------------------------------------------
 
     def receive(self, topic: str, payload: bytes) -> None:
-        """Take a message from the broker.
-
-        Whatever is wrong with it is logged, and the agent lives on.
-        """
+        """Take a message from the broker; what is wrong with it is logged, and we live on."""
         kind = self._mailbox.kind_of(topic)
         if kind is None or not payload:
             return  # an empty payload clears a retained message: nothing changes here
         try:
-            if len(payload) > LIMITS[kind]:
-                raise MessageError(
-                    f"{kind} of {len(payload)} bytes: at most {LIMITS[kind]} are accepted"
-                )
+            inbox.check_size(kind, payload)
             if kind == "task":
                 self._dispatch.gate.hear_task()
                 self._take_task(payload)
@@ -266,12 +266,7 @@ class Agent(Membership):
             self._join(pin)  # the disk has a task that it denied: it is the one
             self._read_again()
         if self._part is not None:
-            ours = self._part.task
-            if raw != ours.encode():
-                raise MessageError(
-                    f"the task has changed: this device has accepted {ours.digest.hex()[:16]} "
-                    "and stays with it; a changed task needs a new name"
-                )
+            inbox.check_unchanged(raw, self._part.task)
             return
         self._join(self._accept(task, raw))
         self._read_again()
@@ -283,10 +278,8 @@ class Agent(Membership):
         if task.secure is not None:
             self._mailbox.hear_both()
         part = super()._join(pin)
-        for row in self.state.outbox(self.name):
-            # A clock that was set back must not hold a report for longer than the task says.
-            hold = max(0.0, row.not_before - self._clock())
-            self._dispatch.outbox.add(row, min(hold, part.task.report.max_delay))
+        waiting = self.state.outbox(self.name)
+        self._dispatch.resume(waiting, self._clock(), task.report.max_delay)
         self._dispatch.greet(self.presence(True))
         return part
 

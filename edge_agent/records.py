@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 
-@dataclass(frozen=True, slots=True)
+# Neither is frozen, and nobody changes one: both are made for every record, and a frozen one calls
+# `object.__setattr__` for each of its fields.
+@dataclass(slots=True, unsafe_hash=True)
 class Position:
     """Where a record stands in its source: its number, and how the source finds it again."""
 
@@ -15,7 +17,7 @@ class Position:
     cursor: Any = None  # plain JSON
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Record:
     """One record: raw values by name, the response, and the time that it covers.
 

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from sim_devices.network.broker import LocalBroker
 from tests.browser import chromium, tab
 from tests.needs import IN_CI, need, not_tested
+from tests.postgres import postgres
 
-__all__ = ["chromium", "tab"]  # fixtures
+__all__ = ["chromium", "postgres", "tab"]  # fixtures
 
 REAL_DATA = (
     "uci_har/har_full561.npz",
@@ -24,10 +25,12 @@ REAL_DATA = (
     "bodyfat.csv",
 )
 
+# How long the drawing of examples takes says how busy the machine is, and nothing of the property.
+_PATIENT = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("patient", _PATIENT)
 # What lands is decided by the same examples each time; everybody else's runs look for new ones.
-settings.register_profile("ci", derandomize=True)
-if IN_CI:
-    settings.load_profile("ci")
+settings.register_profile("ci", _PATIENT, derandomize=True)
+settings.load_profile("ci" if IN_CI else "patient")
 
 
 @pytest.fixture(autouse=True)

@@ -36,6 +36,7 @@ BREAKS = [
     ("fsir-light", "fsir.fitted", "matplotlib"),
     ("cryptography", "fsir.wire", "cryptography"),
     ("cryptography", "edge_agent.learning", "cryptography"),
+    ("psycopg", "aggregator.store.tables.records", "psycopg"),
     ("device-light", "edge_agent.agent", "scipy"),
     ("device-light", "edge_agent.learning", "fsir.estimate.screening"),  # which imports scipy
     ("device-light", "edge_agent.recognition", "pandas"),

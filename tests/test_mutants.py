@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tools.mutants import __main__ as mutants
-from tools.mutants.catalogue import MUTANTS, Edit, MovedError, Mutant
+from tools.mutants.catalogue import MUTANTS
+from tools.mutants.mutant import Edit, MovedError, Mutant
 from tools.mutants.trial import Outcome, TrialError, _audited, _tested, copied, tried
 
 ROOT = Path(__file__).resolve().parents[1]

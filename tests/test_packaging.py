@@ -25,6 +25,7 @@ HEAVY = (
     "amqtt",
     "prometheus_client",
     "cryptography",
+    "psycopg",
 )
 ON_DEVICE = (
     "fsir.contract",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import gc
 import logging
+import math
 import re
 import signal
 from collections.abc import Callable, Iterator
@@ -18,15 +19,16 @@ from aggregator.monitoring.http import HttpServer, pages
 from aggregator.mqtt.client_id import client_id
 from aggregator.overview.progress import EXPECT
 from aggregator.page.routes import LivePage
+from aggregator.results.emission import DEFAULT, Emission
 from aggregator.store.base import Store
-from aggregator.store.sqlite import open_store
+from aggregator.store.opening import open_store
 from fsir.contract import load_task
 from fsir.errors import FsirError
 from fsir.net.installed import require
 from fsir.net.login import add_login, broker_of
 from fsir.net.systemd import ready
 from fsir.net.web.token import token_of
-from fsir.task.secure import ROLES
+from fsir.task.secure import LEADER, ROLES
 from fsir.task.task import Task
 
 log = logging.getLogger("fsir.aggregator")
@@ -34,6 +36,7 @@ TOKEN_FILE = "--http-token-file"
 USER_HEADER = "--http-user-header"
 ROLE = "--role"
 KEY = "--role-key"
+WAIT = "--wait"
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]+\Z")
 
 PAGE = {
@@ -81,7 +84,10 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
         help="mqtt://HOST[:PORT], or mqtts:// with encryption",
     )
     group.add_argument(
-        "--store", required=True, metavar="sqlite:PATH", help="created if it does not exist"
+        "--store",
+        required=True,
+        metavar="sqlite:PATH",
+        help="created if it does not exist; or postgresql://HOST/NAME",
     )
     group.add_argument(
         ROLE,
@@ -89,6 +95,13 @@ def _add_what(group: argparse._ArgumentGroup) -> None:
         help="which of two aggregators this is, for tasks with aggregation = 'secure'",
     )
     group.add_argument(KEY, metavar="FILE", help="its key, from `fsir-aggregator keys new`")
+    group.add_argument(
+        WAIT,
+        type=float,
+        metavar="SECONDS",
+        help="as leader, open a sum only when no report has come for so long: each sum brings "
+        "noise of both, so that few large ones say more than many small ones (default 0)",
+    )
 
 
 def _add_pages(group: argparse._ArgumentGroup) -> None:
@@ -124,6 +137,14 @@ def _add_manner(group: argparse._ArgumentGroup) -> None:
         default=2.0,
         metavar="SECONDS",
         help="re-estimate at most so often, while reports come in (default %(default)s)",
+    )
+    group.add_argument(
+        "--emit",
+        default=DEFAULT,
+        metavar="RULE",
+        help="publish a new subspace when the federation has grown by so much (growth:5%%), or so "
+        "often (seconds:60); always the first ones, and the last when nothing more comes in "
+        "(default %(default)s)",
     )
     group.add_argument(
         "--mqtt",
@@ -165,6 +186,7 @@ def run(args: argparse.Namespace) -> int:
             store.put_setting(EXPECT, None if args.expect is None else str(args.expect))
         own = client_id(store)  # kept from the first start on, whatever name is used today
         worker = args.worker or own
+        store.join(worker)
         aggregator = _aggregator(args, store, tasks)
         version = None if args.mqtt == "auto" else args.mqtt
         daemon = Daemon(aggregator, broker, client_id=worker, share=args.share, version=version)
@@ -183,29 +205,41 @@ def _check_role(args: argparse.Namespace, tasks: list[Task]) -> None:
             f"task {sealed[0]!r} has two aggregators, task {others[0]!r} has one: "
             "serve them by two processes, each with its own --store"
         )
-    given = [name for name in (args.role, args.role_key) if name is not None]
-    if sealed and len(given) < 2:
+    given = [name for name in (args.role, args.role_key, args.wait) if name is not None]
+    if sealed and None in (args.role, args.role_key):
         raise FsirError(
             f"task {sealed[0]!r} has two aggregators: say which one this is, by {ROLE} leader or "
             f"{ROLE} helper, and give its {KEY}"
         )
     if others and given:
         raise FsirError(
-            f"{ROLE} and {KEY} are for tasks with two aggregators; task {others[0]!r} has one: "
-            "leave them out"
+            f"{ROLE}, {KEY} and {WAIT} are for tasks with two aggregators; task {others[0]!r} has "
+            "one: leave them out"
         )
+    if args.wait is not None and (args.role != LEADER or not 0.0 <= args.wait < math.inf):
+        raise FsirError(f"{WAIT} {args.wait:g}: give seconds, 0 or more, to the leader alone")
 
 
 def _aggregator(args: argparse.Namespace, store: Store, tasks: list[Task]) -> Aggregator:
+    emission = Emission.parse(args.emit)
+    pause = args.debounce
     if args.role is None:
-        return Aggregator(store, tasks, debounce=args.debounce, expected=args.expect)
+        return Aggregator(store, tasks, debounce=pause, expected=args.expect, emission=emission)
     # Only such tasks need `cryptography`.
     from aggregator.secure.core import SecureAggregator
     from aggregator.secure.seat import Seat
     from fsir.secure.keys import read_pair
 
     seat = Seat(args.role, read_pair(args.role_key))
-    return SecureAggregator(store, tasks, seat, debounce=args.debounce, expected=args.expect)
+    return SecureAggregator(
+        store,
+        tasks,
+        seat,
+        debounce=pause,
+        expected=args.expect,
+        emission=emission,
+        wait=args.wait or 0.0,
+    )
 
 
 def _run(daemon: Daemon, args: argparse.Namespace) -> None:

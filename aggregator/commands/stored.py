@@ -8,7 +8,7 @@ from contextlib import closing, contextmanager
 
 from aggregator.federation import Federation, stored
 from aggregator.store.base import Store, StoreError
-from aggregator.store.sqlite import SqliteStore, open_store
+from aggregator.store.opening import open_store
 
 
 def add_store(parser: argparse.ArgumentParser) -> None:
@@ -27,7 +27,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 @contextmanager
 def opened(
     args: argparse.Namespace, *, update: bool = False
-) -> Iterator[tuple[SqliteStore, list[Federation]]]:
+) -> Iterator[tuple[Store, list[Federation]]]:
     """The store, and its tasks (or the one that was asked for), the newest edition last.
 
     What an earlier version has left is brought up to date only if something is to be written that

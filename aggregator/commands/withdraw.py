@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         told = {"device": device, "withdrawn_reports": taken, "scrubbed": scrubbed}
         print(json.dumps(told | ({"since_round": since} if since else {})))
     else:
-        _print(device, taken, since, scrubbed)
+        _print(device, taken, since, "" if scrubbed else store.leftover)
     return 0
 
 
@@ -83,16 +83,13 @@ def _require_known(store: Store, federations: list[Federation], device: str) -> 
         )
 
 
-def _print(device: str, taken: dict[str, int], since: dict[str, int], scrubbed: bool) -> None:
+def _print(device: str, taken: dict[str, int], since: dict[str, int], leftover: str) -> None:
     for name, count in taken.items():
         none = "had no report here; a future one will be refused"
         done = f"{count} report(s) taken out" if count or name in since else none
         print(f"task {name}: {device!r} {done}{_from(since.get(name))}")
-    if not scrubbed:
-        print(
-            "the log of the store was in use, and still has its bytes; "
-            "repeat this command to remove them there too"
-        )
+    if leftover:
+        print(leftover)
 
 
 def _from(round: int | None) -> str:

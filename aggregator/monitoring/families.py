@@ -19,6 +19,7 @@ from aggregator.federation import Federation
 from aggregator.overview.devices import MEANINGS, counts, current_stage
 from aggregator.overview.progress import Target, target_of
 from aggregator.reasons import REASONS
+from aggregator.secure.cohorts import lacking
 from aggregator.store.base import Store, StoreBusyError, VersionRow
 from fsir.estimate.subspace import random_loss
 from fsir.net.installed import version
@@ -115,6 +116,7 @@ class _Seen:
     target: Target
     states: Mapping[str, int]
     unopened: int | None
+    lacking: int | None
     last_at: float | None
     newest: VersionRow | None
 
@@ -142,19 +144,22 @@ def _seen(store: Store, federation: Federation) -> _Seen:
     shown = store.published(federation.key, "subspace")
     versions = store.versions(federation.key, 2) if shown is not None and shown.body else []
     states = counts(store, federation)
+    sealed = _sealed(store, federation)
     return _Seen(
         target=target_of(store, federation, states),
         states=states,
-        unopened=_unopened(store, federation),
+        unopened=None if sealed is None else sum(sealed),
+        lacking=None if sealed is None else lacking(federation.task, max(sealed, default=0)),
         last_at=arrivals[0] if arrivals else None,
         newest=versions[-1] if versions else None,
     )
 
 
-def _unopened(store: Store, federation: Federation) -> int | None:
+def _sealed(store: Store, federation: Federation) -> list[int] | None:
+    """How many reports wait for each of the next sums; None where no sums are opened."""
     if federation.task.secure is None:
         return None
-    return sum(store.waiting_shares(federation.key).values())
+    return list(store.waiting_shares(federation.key).values())
 
 
 # Of each task, as the store knows it.
@@ -174,6 +179,11 @@ _OF_A_TASK: tuple[tuple[str, str, Callable[[_Seen], float | None]], ...] = (
         "fsir_unopened_reports",
         "sealed reports that wait for a sum, where two aggregators open such",
         lambda seen: seen.unopened,
+    ),
+    (
+        "fsir_lacking_reports",
+        "sealed reports that the fullest of the next sums still lacks before it may be opened",
+        lambda seen: seen.lacking,
     ),
     (
         "fsir_last_report_timestamp_seconds",

@@ -169,9 +169,9 @@ class Wire:
         self._queue.extend(publication for publication in publications if publication.qos)
         self._publish_more()
         at_once = [
-            packets.publish(publication.topic, publication.payload, self.version)
-            for publication in publications
-            if not publication.qos
+            packets.publish(each.topic, each.payload, self.version, retain=each.retain)
+            for each in publications
+            if not each.qos
         ]
         self._write(b"".join(at_once))
 

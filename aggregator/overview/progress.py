@@ -129,6 +129,8 @@ def waits_for(store: Store, federation: Federation, target: Target, counted: int
         return {"code": "estimate", "text": "an estimate from what has come: `serve` makes it"}
     if target.missing:
         return {"code": "reports", "text": f"the reports of {target.missing} more device(s)"}
+    if federation.task.secure is not None and shown is None:
+        return {"code": "nothing", "text": "nothing here: the leader makes the estimate"}
     return {"code": "nothing", "text": "nothing"}
 
 

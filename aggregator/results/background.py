@@ -30,6 +30,11 @@ class Background:
         """Whether all that was started has been collected."""
         return not self._running
 
+    @property
+    def ready(self) -> bool:
+        """Whether something can be collected."""
+        return any(future.done() for _, future in self._running)
+
     def start(self, jobs: Sequence[Estimation]) -> None:
         """Estimate these."""
         self._running += [(job, self._pool.submit(self._estimate, job)) for job in jobs]

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from aggregator.federation import Federation
 from aggregator.publication import Publication
+from aggregator.results.emission import Emission, Shown
 from aggregator.results.following import Followed, follow, with_movement
 from aggregator.results.gathering import gather
 from aggregator.store.base import PublishedRow, Store, VersionRow
@@ -47,6 +48,7 @@ class Estimation:
     change: int
     refused: int
     at: float  # when it became due
+    reports: int = 0  # of all rounds
 
     def run(self) -> Estimated | None:
         """The estimate, or None if no report is left; its version is set when it is stored.
@@ -65,14 +67,15 @@ class Estimation:
         if totals.devices == 0:
             return None
         task = self.federation.task
-        made = subspace.estimate(task, totals, version=1, refused=self.refused)
+        found = subspace.fit(task, totals) if task.public is None else None
+        made = subspace.estimate(task, totals, version=1, refused=self.refused, found=found)
         if followed is not None:
             made = replace(made, notes=made.notes + followed.notes)
-        return Estimated(made, self._forecast(totals), followed)
+        return Estimated(made, self._forecast(totals, found), followed)
 
-    def _forecast(self, totals: Totals) -> Forecast | None:
+    def _forecast(self, totals: Totals, found: subspace.Fit | None) -> Forecast | None:
         try:
-            return forecast(self.federation.task, totals)
+            return forecast(self.federation.task, totals, found=found)
         except Exception:  # devices must have their subspace, whatever operators are told
             log.exception("task %r: the forecast failed", self.federation.name)
             return None
@@ -81,19 +84,30 @@ class Estimation:
 class Estimating:
     """Compares what is published with the totals, at most every `debounce` seconds per task.
 
+    A change is estimated when the rule of `emission` says so, for each version goes to all devices.
     Once as many devices have reported as are `expected`, nobody waits for more.
     Trimming opens all reports each time, beside the intake and with the same interpreter: it gets a
     tenth of the time.
     """
 
-    def __init__(self, store: Store, debounce: float, expected: int | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        debounce: float,
+        expected: int | None = None,
+        emission: Emission | None = None,
+    ) -> None:
         self._store = store
+        self._emission = emission or Emission()
+        self._changes: dict[str, tuple[int, float]] = {}  # of the totals: the last one, and when
         self._debounce = debounce
         self._expected = expected
         self._looked: dict[str, float] = {}
         # Of tasks that trim: ten times what the last estimate took.
         self._pause: dict[str, float] = {}
         self._failed: dict[str, int] = {}  # changes of the totals that could not be estimated
+        # The change of what was published last by us, and how many reports it was made of.
+        self._told: dict[str, tuple[int, int]] = {}
         self.latest: dict[str, Subspace] = {}  # what is on the wire, for the metrics
 
     def due(self, federations: Iterable[Federation], now: float) -> list[Estimation]:
@@ -124,7 +138,8 @@ class Estimating:
         change = sum(row.change for row in rounds)
         shown = self.recall(federation)
         known = max(shown.change if shown else 0, self._failed.get(federation.name, 0))
-        if change <= known:
+        reports = sum(row.devices for row in rounds)
+        if change <= known or not self._worth(federation, shown, reports, change, now):
             return []
         totals = None
         plain = federation.task.aggregation not in (TRIMMED, SECURE)
@@ -137,11 +152,31 @@ class Estimating:
             federation=federation,
             totals=totals,
             devices=max((row.devices for row in rounds), default=0),
+            reports=reports,
             change=change,
             refused=self._refused(federation.name),
             at=now,
         )
         return [job]
+
+    def _worth(
+        self,
+        federation: Federation,
+        shown: PublishedRow | None,
+        reports: int,
+        change: int,
+        now: float,
+    ) -> bool:
+        """Whether devices should be told of this change now; `reports` are those of all rounds."""
+        name = federation.name
+        if self._changes.get(name, (0, 0.0))[0] != change:
+            self._changes[name] = (change, now)
+        if shown is None or not shown.body or self._complete(federation):
+            return True
+        # Of what another worker has published, or this one before its start, the versions tell.
+        base = self._told.get(name, (-1, 0))
+        known = base[1] if base[0] == shown.change else self.latest[name].devices
+        return self._emission.due(Shown(known, shown.at), reports, now, self._changes[name][1])
 
     def _refused(self, task: str) -> int:
         """Reports of this task that were refused so far."""
@@ -176,6 +211,7 @@ class Estimating:
         if row is None:
             return []
         federation.shown["subspace"] = row
+        self._told[federation.name] = (row.change, job.reports)
         self.recall(federation)
         log.info(
             "task %r: subspace version %d from %d devices",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 
 
 def text_of(rounds: Iterable[int]) -> str:
@@ -20,6 +21,7 @@ def text_of(rounds: Iterable[int]) -> str:
     return ",".join(str(low) if low == high else f"{low}-{high}" for low, high in stretches)
 
 
+@lru_cache(maxsize=1 << 14)  # most sets of one estimate are those of the last one
 def rounds_of(text: str) -> tuple[int, ...]:
     """The rounds of a set, in their order.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 from aggregator import merging, retained
 from aggregator.core import Aggregator
@@ -17,8 +18,10 @@ from aggregator.federation import Federation
 from aggregator.intake import Arrival
 from aggregator.publication import Publication
 from aggregator.reasons import Refusal
+from aggregator.results.emission import Emission
 from aggregator.results.estimates import Estimation
 from aggregator.secure import counting, intake, withdrawal
+from aggregator.secure.gathering import Gathering
 from aggregator.secure.hearing import Hearing
 from aggregator.secure.proposing import Proposing
 from aggregator.secure.seat import Seat, cohort_topic
@@ -34,7 +37,10 @@ log = logging.getLogger("fsir.aggregator")
 
 
 class SecureAggregator(Aggregator):
-    """Leader or helper; see the module's docstring. Only tests and simulations give a `noise`."""
+    """Leader or helper; see the module's docstring. Only tests and simulations give a `noise`.
+
+    The leader opens a sum once nothing has come for `wait` seconds.
+    """
 
     def __init__(
         self,
@@ -44,17 +50,19 @@ class SecureAggregator(Aggregator):
         *,
         debounce: float = 2.0,
         expected: int | None = None,
+        emission: Emission | None = None,
         noise: Noise | None = None,
         delays: Delays | None = None,
         rng: random.Random | None = None,
+        wait: float = 0.0,
     ) -> None:
-        super().__init__(store, tasks, debounce=debounce, expected=expected)
+        super().__init__(store, tasks, debounce=debounce, expected=expected, emission=emission)
         self._seat = seat
         for federation in self.federations.values():
             seat.check(federation.task)
             federation.by = seat.role
         self._hearing = Hearing(store, seat, SystemNoise() if noise is None else noise)
-        self._proposing = Proposing(store, seat, delays, rng)
+        self._proposing = Proposing(store, seat, delays, rng, Gathering(wait))
         self._spoken = {
             cohort_topic(each.task, seat.other): each for each in self.federations.values()
         }
@@ -69,10 +77,8 @@ class SecureAggregator(Aggregator):
         names = super().topics(share)
         if self._leads:
             return names + list(self._spoken)
-        # Asks are the leader's: of two answers a device could not tell which number holds.
-        reports = [name for name in names if not name.endswith("/ask/+")]
         screened = [name for name, each in self._actives.items() if each.task.screening]
-        return reports + screened + list(self._spoken)
+        return names + screened + list(self._spoken)
 
     def start(self, now: float) -> list[Publication]:
         """As ever; and whatever is pending is proposed again at once."""
@@ -102,6 +108,9 @@ class SecureAggregator(Aggregator):
         for arrival in spoken:
             publications += self._hear(arrival, now)
         return publications
+
+    def _together(self) -> AbstractContextManager[None]:
+        return self.store.transaction()
 
     def _read(self, reports: Sequence[Arrival]) -> None:
         intake.read(reports, self.federations.values(), self._seat)
@@ -150,7 +159,7 @@ class SecureAggregator(Aggregator):
         if self._leads:
             proposed = self._proposing.due(self.federations.values(), now)
             return super().tick(now) + proposed
-        return [p for each in self.federations.values() for p in self._tell(each)]
+        return [p for each in self.federations.values() for p in self.telling.due(each)]
 
     def jobs(self, now: float) -> list[Estimation]:
         """The estimates that are due: the leader's."""

@@ -11,7 +11,7 @@ from aggregator.intake import Arrival
 from aggregator.publication import Publication
 from aggregator.reasons import Refusal
 from aggregator.secure.intake import EARLY
-from aggregator.store.base import ReportRow, Store
+from aggregator.store.base import Place, ReportRow, Store
 from aggregator.store.sealed import Pool, ShareRow
 from fsir.secure.groups import group_of
 from fsir.secure.report import secure_of
@@ -44,7 +44,9 @@ def _turn_away(store: Store, federation: Federation, arrivals: Sequence[Arrival]
             arrival.refusal = Refusal("not enrolled", detail)
 
 
-def _keep(store: Store, federation: Federation, fresh: Sequence[Arrival], now: float) -> None:
+def _keep(
+    store: Store, federation: Federation, fresh: Sequence[Arrival], now: float
+) -> dict[Place, bytes]:
     """Keep new reports, of each our share, until they are opened."""
     groups = secure_of(federation.task).groups
     counted = [
@@ -68,5 +70,6 @@ def _keep(store: Store, federation: Federation, fresh: Sequence[Arrival], now: f
         )
         for row in counted
     ]
-    store.insert(federation.key, counted)
+    filled = store.insert(federation.key, counted)  # nothing: we are alone
     store.put_shares(federation.key, shares)
+    return filled

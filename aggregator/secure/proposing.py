@@ -1,4 +1,5 @@
-"""When the leader proposes: once a cohort is there, then ever more rarely until it is answered."""
+"""When the leader proposes: once a cohort is there, or nothing more comes to it, then ever more
+rarely until it is answered."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from aggregator.federation import Federation
 from aggregator.publication import Publication
 from aggregator.secure import leading
 from aggregator.secure.cohorts import ripe
+from aggregator.secure.gathering import Gathering
 from aggregator.secure.seat import Seat, cohort_topic
 from aggregator.store.base import Store
 from aggregator.store.sealed import Pool
@@ -30,7 +32,9 @@ class Proposing:
         seat: Seat,
         delays: Delays | None = None,
         rng: random.Random | None = None,
+        gathering: Gathering | None = None,
     ) -> None:
+        self._gathering = gathering or Gathering()
         self._store = store
         self._seat = seat
         self._delays = delays or Delays(first=FIRST_SECONDS, longest=LONGEST_SECONDS)
@@ -64,13 +68,16 @@ class Proposing:
         if rule is not None and rule.wait_seconds > 0.0 and federation.active is None:
             first = self._store.first_at(federation.key, SCREENING)
             late = first is not None and now >= first + rule.wait_seconds
-        return ripe(
+        waiting = self._store.waiting_shares(federation.key)
+        pools = ripe(
             task,
-            self._store.waiting_shares(federation.key),
+            waiting,
             screened=self._store.totals(federation.key, SCREENING).devices,
             late=late,
             chosen=federation.active is not None,
         )
+        name = federation.name
+        return [p for p in pools if self._gathering.is_over(name, p, waiting[p], now)]
 
     def _again(self, federation: Federation, pool: Pool, number: int, now: float) -> bool:
         last, _, when = self._sent.get((federation.name, pool), (0, 0, 0.0))

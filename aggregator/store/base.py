@@ -1,8 +1,9 @@
-"""What an aggregator must remember, as a small interface; `aggregator.store.sqlite` is one.
+"""What an aggregator must remember, as a small interface, and SQLite and PostgreSQL behind it.
 
 A store keeps every counted report's bytes. The totals are a cache of them, always changed in the
 same transaction, so that several workers may write into one store: whoever is inside `transaction`
-is alone.
+is alone. Workers who only add reports may do so together (`adding`), each to its own part of the
+totals.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from aggregator.store.sealed import SealedStore
 from fsir.errors import FsirError
@@ -23,7 +24,7 @@ class StoreError(FsirError):
 
 
 class StoreBusyError(StoreError):
-    """The store cannot be written at the moment (disk full, locked).
+    """The store cannot be written at the moment (disk full, locked, out of reach).
 
     Nothing was changed: try again later.
     """
@@ -139,6 +140,9 @@ class Counted(NamedTuple):
 class Store(SealedStore, Protocol):
     """Everything that survives a crash."""
 
+    apart: ClassVar[bool]  # whether workers may be on other machines, with other brokers
+    leftover: ClassVar[str]  # where deleted bytes may still be when `scrub` has not removed them
+
     def close(self) -> None: ...
 
     def transaction(self) -> AbstractContextManager[None]:
@@ -148,8 +152,37 @@ class Store(SealedStore, Protocol):
         """
         ...
 
+    def adding(self) -> AbstractContextManager[None]:
+        """All or nothing, beside others who add reports, and never beside a `transaction`.
+
+        Only these may be called in it: what reads, `insert`, `part`, `put_part`, `hold_instances`,
+        `put_instances` and `refuse`.
+        """
+        ...
+
     def snapshot(self) -> AbstractContextManager[Store]:
         """The store as it is now, to read from in any thread, whatever is written meanwhile."""
+        ...
+
+    def scrub(self) -> bool:
+        """Remove what is left of deleted bytes; False if some may be there still (`leftover`)."""
+        ...
+
+    def shrink(self) -> bool:
+        """Give back to the disk what was deleted; False while that cannot be done."""
+        ...
+
+    # workers
+    def join(self, worker: str) -> None:
+        """Add reports under this name, which nobody else may have at the same time."""
+        ...
+
+    def leads(self, task: int) -> bool:
+        """Whether this worker is the one that estimates and chooses for a task."""
+        ...
+
+    def news(self) -> bool:
+        """Whether another worker may have published something since the last call."""
         ...
 
     # tasks
@@ -165,11 +198,22 @@ class Store(SealedStore, Protocol):
         """The last round that these devices have had counted, by device and stage."""
         ...
 
+    def receipts_of(self, task: int, device: str) -> dict[Place, bytes]:
+        """Ids of everything that was counted of a device, in all its stages and rounds."""
+        ...
+
     def withdrawn(self, task: int, devices: Sequence[str] | None = None) -> set[str]:
         """Those of the devices (or of all) that were withdrawn."""
         ...
 
-    def insert(self, task: int, rows: Iterable[ReportRow]) -> None: ...
+    def insert(self, task: int, rows: Iterable[ReportRow]) -> dict[Place, bytes]:
+        """Keep counted reports.
+
+        Returns the ids in those places that another worker has filled meanwhile: nothing is kept
+        of ours there.
+        """
+        ...
+
     def reports(self, task: int, stage: str | None = None) -> Iterator[ReportRow]: ...
     def counted(self, limit: int, before: int = LAST_NUMBER) -> list[tuple[int, int, str]]:
         """Number, task and device of the newest reports with smaller numbers, the newest first.
@@ -201,9 +245,17 @@ class Store(SealedStore, Protocol):
         """Devices that were withdrawn once, and are not any more."""
         ...
 
+    def decisions(self, task: int) -> int:
+        """How often somebody was withdrawn or let in again."""
+        ...
+
     # numbers of devices
     def instances(self, task: int, devices: Sequence[str]) -> dict[str, bytes]:
         """The numbers that hold for those of the devices that have asked."""
+        ...
+
+    def hold_instances(self, task: int, devices: Sequence[str]) -> dict[str, bytes]:
+        """The same inside a transaction, to the end of which nobody else changes them."""
         ...
 
     def put_instances(self, task: int, numbers: Mapping[str, bytes]) -> None: ...
@@ -211,6 +263,11 @@ class Store(SealedStore, Protocol):
     # what was counted, round by round; sets of rounds are texts (`aggregator.rounds.sets`)
     def totals(self, task: int, stage: str, round: int = 1) -> TotalsRow: ...
     def put_totals(self, task: int, stage: str, row: TotalsRow, round: int = 1) -> None: ...
+    def part(self, task: int, stage: str, round: int = 1) -> TotalsRow:
+        """What this worker adds to: the totals, or its own part of them."""
+        ...
+
+    def put_part(self, task: int, stage: str, row: TotalsRow, round: int = 1) -> None: ...
     def rounds(self, task: int, stage: str) -> list[RoundRow]:
         """What each round has, in their order."""
         ...
@@ -272,6 +329,13 @@ class Store(SealedStore, Protocol):
     def list_devices(
         self, about: Mapping[str, object], state: str, limit: int, after: str = ""
     ) -> list[str]: ...
+
+    # everything, to move it (`aggregator.store.tables.copies`)
+    def rows_of(self, table: str) -> Iterator[Sequence[Any]]: ...
+    def load(self, table: str, rows: Iterable[Sequence[Any]]) -> int: ...
+    def loaded(self) -> None:
+        """Numbers that are given from now on come after those that were loaded."""
+        ...
 
     # settings
     def setting(self, name: str) -> str | None: ...

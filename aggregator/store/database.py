@@ -10,14 +10,16 @@ totals cannot interleave with another worker's.
 from __future__ import annotations
 
 import contextlib
+import json
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import ClassVar
 
 from aggregator.store.base import StoreBusyError, StoreError
+from aggregator.store.tables.statements import Statements
 
 BUSY_SECONDS = 30.0
 CHECKPOINT_PAGES = 4000  # 16 MB of log: each checkpoint waits for the disk twice
@@ -26,14 +28,16 @@ _AGAIN_SECONDS = 0.02  # between two tries to switch the log on
 _TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
 _COLUMNS = "SELECT name, dflt_value FROM pragma_table_info(?)"
 
-Row = TypeVar("Row")
 
-
-class Database:
+class Database(Statements):
     """One file, any number of processes on the same machine.
 
     Its format is the number of `steps` that have made it: the statements of each, in their order.
     """
+
+    AMONG: ClassVar[str] = "IN (SELECT value FROM json_each(?))"
+    NO_LIMIT: ClassVar[int | None] = -1
+    _db: sqlite3.Connection
 
     def __init__(
         self, path: str | Path, steps: Sequence[str], *, create: bool, update: bool = False
@@ -157,11 +161,12 @@ class Database:
             return False
         return True
 
-    def _rows(self, kind: Callable[..., Row], query: str, *values: Any) -> Iterator[Row]:
-        """The answer to a query as objects whose fields are named like the columns."""
-        answer = self._db.execute(query, values)
-        names = [column[0] for column in answer.description]
-        return (kind(**dict(zip(names, row, strict=True))) for row in answer)
+    def _put(self, table: str, columns: str, keys: int) -> str:
+        places = ", ".join("?" for _ in columns.split(", "))
+        return f"INSERT OR REPLACE INTO {table} ({columns}) VALUES ({places})"
+
+    def _list(self, names: Sequence[str]) -> str:
+        return json.dumps(names)
 
 
 def _take(db: sqlite3.Connection, steps: Sequence[str]) -> None:

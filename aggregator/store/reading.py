@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 
-from aggregator.store.base import StoreError, TaskRow
-from aggregator.store.sqlite import SqliteStore, open_store
+from aggregator.store.base import Store, StoreError, TaskRow
+from aggregator.store.opening import open_store
 from fsir.contract import decode_task
 from fsir.task.task import Task
 from fsir.wire.decode import decode
@@ -30,9 +30,7 @@ def stored_subspace(
     return decode_task(row.body), decode(body, Subspace)
 
 
-def _chosen(
-    store: SqliteStore, address: str, name: str | None, example: Callable[[str], str]
-) -> TaskRow:
+def _chosen(store: Store, address: str, name: str | None, example: Callable[[str], str]) -> TaskRow:
     rows = {row.name: row for row in store.tasks()}  # of several editions the newest
     names = ", ".join(rows) or "none"
     if name is not None and name not in rows:
@@ -49,6 +47,6 @@ def _chosen(
     return rows[name] if name is not None else next(iter(rows.values()))
 
 
-def _published(store: SqliteStore, row: TaskRow) -> bytes:
+def _published(store: Store, row: TaskRow) -> bytes:
     published = store.published(row.key, "subspace")
     return b"" if published is None else published.body

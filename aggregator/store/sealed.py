@@ -44,7 +44,7 @@ class CohortRow:
 
 
 class SealedStore(Protocol):
-    """This part of a store; `aggregator.store.shares` says what each of it does."""
+    """This part of a store; `aggregator.store.tables.shares` says what each of it does."""
 
     def put_shares(self, task: int, rows: Iterable[ShareRow]) -> None: ...
     def waiting_shares(self, task: int) -> dict[Pool, int]: ...

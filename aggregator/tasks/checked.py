@@ -42,7 +42,7 @@ def checked(
     shares = shares or shares_of(task)
     records, most = allowed_sizes(task)
     # A deadline without a smallest number of records leaves open how many there will be.
-    counts = devices if records > 1 else []
+    counts = [k for k in devices if _opens(task, k)] if records > 1 else []
     sized = records if counts else most
     answer = {
         "task": task.name,
@@ -51,6 +51,7 @@ def checked(
         "records": records,
         "most_records": most,
         "rarest_share": min(shares.values()),
+        "never_opened": [k for k in devices if not _opens(task, k)],
         "stages": [_stage(task, stage, sized, shares) for stage in all_stages(task)],
     }
     if task.public is None:
@@ -68,6 +69,11 @@ def checked(
         "forecast": {k: found[k] for k in counts},
         "expected_error": {k: found[k]["loss"] for k in counts},
     }
+
+
+def _opens(task: Task, devices: int) -> bool:
+    """Whether so many devices make a cohort, where there must be one."""
+    return task.secure is None or devices // task.secure.groups >= task.secure.cohort
 
 
 def shares_of(task: Task) -> dict[str, float]:
@@ -114,7 +120,15 @@ def _stage(task: Task, stage: Stage, records: int, shares: Shares) -> dict[str, 
         "noise_of_a_mean": sd / (records * share),
         "noise_by_slice": {h: sd / (records * each) for h, each in shares.items()},
         "records_for_noise": needed,
+        "noise_of_an_opened_sum": _opened_noise(stage),
     }
+
+
+def _opened_noise(stage: Stage) -> float | None:
+    """Of the smallest sum that two aggregators open: of a cohort, and of both."""
+    if stage.cohort is None:
+        return None
+    return math.sqrt(stage.cohort * stage.sums.sd**2 + 2.0 * stage.sums.added**2)
 
 
 def _bytes(task: Task, stage: Stage) -> int:

@@ -11,6 +11,7 @@ import random
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 from aggregator.core import Aggregator
 from aggregator.results.estimates import Estimation
@@ -22,7 +23,7 @@ DEVICES = 1_000
 ROUNDS = 52
 SKIPPED = 0.1
 REPEATS = 15
-BARS = {"estimate, 52 rounds / 1 round": "<= 4"}
+BARS = {"estimate, 52 rounds / 1 round": "<= 1.5"}
 
 
 def run() -> dict[str, float]:
@@ -32,7 +33,7 @@ def run() -> dict[str, float]:
         many = _filled(Path(folder) / "many.db", ROUNDS)
         # In turn, so that whatever else the machine does meets both.
         pairs = [(_seconds(few), _seconds(many)) for _ in range(REPEATS)]
-        one, all_rounds = map(min, zip(*pairs, strict=True))
+        one, all_rounds = map(median, zip(*pairs, strict=True))
         read = _reading(many)
     return {
         "seconds for an estimate, 1,000 devices x 1 round": one,
@@ -56,7 +57,7 @@ def _filled(path: Path, rounds: int) -> Aggregator:
 
 
 def _seconds(aggregator: Aggregator) -> float:
-    """One estimate from what is stored."""
+    """One estimate from what is stored, in the time of this process alone."""
     (federation,) = aggregator.federations.values()
     job = Estimation(
         store=aggregator.store,
@@ -67,13 +68,13 @@ def _seconds(aggregator: Aggregator) -> float:
         refused=0,
         at=0.0,
     )
-    start = time.perf_counter()
+    start = time.process_time()
     job.run()
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def _reading(aggregator: Aggregator) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in aggregator.store.reports(1, FINAL):
         pass
-    return time.perf_counter() - start
+    return time.process_time() - start

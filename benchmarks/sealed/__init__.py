@@ -4,7 +4,8 @@ are not sealed, taken by an aggregator that is alone.
 No network is between: batches of a thousand reports of p = 10 features and eight slices are read,
 opened with our key, counted in a durable transaction (synchronous=FULL) and answered, by the same
 calls as in the daemon. Rates are per second of processor time, in one thread. Both kinds take turns
-in the same minute on the same machine, so that their ratio travels better than either.
+in the same minute on the same machine, so that their ratio travels better than either. What a
+sealed report costs its device is in `benchmarks.sealed.device`.
 """
 
 from __future__ import annotations
@@ -22,8 +23,9 @@ import numpy as np
 from aggregator.core import Aggregator
 from aggregator.secure.core import SecureAggregator
 from aggregator.secure.seat import Seat
-from aggregator.store.sqlite import open_store
+from aggregator.store.opening import open_store
 from benchmarks import intake
+from benchmarks.sealed.device import compared
 from fsir.privacy.plan import first_stage, report_size
 from fsir.privacy.release import Release
 from fsir.secure.keys import KeyPair
@@ -132,4 +134,4 @@ def run(count: int = REPORTS, rounds: int = ROUNDS) -> dict[str, float]:
         figures[f"opening, per report (us), {role}"] = statistics.median(opening[role])
     figures["plain reports per second of processor time"] = statistics.median(rates["plain"])
     figures["bytes of a sealed report"] = len(both[1][0][1])
-    return figures
+    return figures | compared({"plain": plain, "sealed": sealed})

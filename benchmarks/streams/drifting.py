@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from benchmarks.streams.stationary import DEVICES, FEATURES, RECORDS, task_of
+from benchmarks.streams.stationary import DEVICES, FEATURES, RECORDS, last_basis
 from fsir.estimate.rounds.memory import remember
-from fsir.estimate.subspace import angles, estimate
+from fsir.estimate.subspace import angles
 from sim_devices.datasets import models
+from sim_devices.stream.known import known_task, whitened, whitening
 from sim_devices.stream.rounds import Fleet
 from sim_devices.stream.tasks import with_rounds
 from sim_devices.stream.turning import model_round, turned, turning
@@ -28,17 +29,18 @@ BARS["false notes of drift, share of streams"] = "<= 0.01"
 
 def followed(name: models.Model, seed: int) -> tuple[float, float]:
     """Degrees between the truth and the subspace that follows, and the one of the first round."""
-    task = with_rounds(task_of(name), ROUNDS)
+    task = with_rounds(known_task(name, DEVICES, RECORDS, FEATURES), ROUNDS)
+    W = whitening(name, FEATURES)
     rng = np.random.default_rng([12, seed])
     start = models.true_basis(name, FEATURES, "low", rng)
     fleet = Fleet(task, seed)
     first = None
     for round, degrees in enumerate(turning(BEFORE, TURNS, DEGREES, BEFORE + TURNS + AFTER), 1):
         truth = turned(start, degrees)
-        fleet.report(round, model_round(name, DEVICES, RECORDS, truth, rng))
+        fleet.report(round, whitened(model_round(name, DEVICES, RECORDS, truth, rng), W))
         if first is None:
-            first = estimate(task, remember(task, fleet.history).totals).basis
-    last = estimate(task, remember(task, fleet.history).totals).basis
+            first = W @ last_basis(fleet)
+    last = W @ last_basis(fleet)
     return float(angles(last, truth).max()), float(angles(first, truth).max())
 
 
@@ -55,12 +57,14 @@ def drifting() -> dict[str, float]:
 
 def noted(name: models.Model, seed: int, rounds: int = ROUNDS) -> bool:
     """Whether a stream in which nothing changes is said to drift after any of its rounds."""
-    task = with_rounds(task_of(name, STEADY_DEVICES), rounds)
+    task = with_rounds(known_task(name, STEADY_DEVICES, RECORDS, FEATURES), rounds)
+    W = whitening(name, FEATURES)
     rng = np.random.default_rng([13, seed])
     basis = models.true_basis(name, FEATURES, "low", rng)
     fleet = Fleet(task, seed)
     for round in range(1, rounds + 1):
-        fleet.report(round, model_round(name, STEADY_DEVICES, RECORDS, basis, rng))
+        streams = model_round(name, STEADY_DEVICES, RECORDS, basis, rng)
+        fleet.report(round, whitened(streams, W))
         if remember(task, fleet.history).drift is not None:
             return True
     return False

@@ -14,7 +14,7 @@ import time
 from aggregator.daemon import Daemon
 from aggregator.monitoring.http import HttpServer, pages
 from aggregator.page.routes import LivePage
-from aggregator.store.sqlite import open_store
+from aggregator.store.opening import open_store
 from benchmarks._subscribers import TimedAggregator
 from fsir.contract import load_task
 from fsir.net.broker import Broker

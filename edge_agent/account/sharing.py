@@ -10,6 +10,7 @@ from edge_agent.exchange.answers import in_words
 from edge_agent.exchange.inbox import read_task
 from edge_agent.state.state import State
 from fsir.privacy.claims import promises
+from fsir.privacy.describe import rounded_up
 from fsir.task.secure import ROLES
 from fsir.task.task import Task
 
@@ -54,4 +55,4 @@ def promise_lines(entries: list[Entry]) -> list[str]:
 
 
 def _epsilon(value: float | None) -> str:
-    return "no bound" if value is None or value == math.inf else f"epsilon {value:.3g}"
+    return "no bound" if value is None or value == math.inf else f"epsilon {rounded_up(value)}"

@@ -82,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
             topic=messages,
         )
         ready()
-        manner = Manner(args.once, args.save_every)
+        stays = policy.stay if args.stay is None else args.stay == "yes"
+        manner = Manner(args.once, stays, args.save_every)
         recognition = None if recognition_of is None else recognition_of(state, agents)
         runner = Runner(
             agents,

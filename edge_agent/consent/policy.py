@@ -10,6 +10,8 @@
     largest_clip = 1000.0    # a task that clips further out would spend the budget on noise
     exact_count = false      # whether a report may tell without noise how many records it is about
     presence = false         # whether others may see when this device is on
+    stay = true              # whether to stay connected when every report has its receipt; a ...
+                             # ... device that runs on a battery leaves, and comes back now and then
     version_1 = false        # whether a task may wait for records that it accepts, as the first ...
                              # ... ones did: then it sees when such records came
     aggregation = "any"      # "local": only tasks in which this device adds all of the noise; ...
@@ -73,6 +75,7 @@ class Policy:
     largest_clip: float = 1000.0
     exact_count: bool = False
     presence: bool = False
+    stay: bool = True
     version_1: bool = False
     aggregation: str = ANY
     epsilon_if_both_collude: float = 8.0
@@ -111,6 +114,7 @@ class Policy:
             largest_clip=table.number("largest_clip", cls.largest_clip, above=0),
             exact_count=table.flag("exact_count", cls.exact_count),
             presence=table.flag("presence", cls.presence),
+            stay=table.flag("stay", cls.stay),
             version_1=table.flag("version_1", cls.version_1),
             aggregation=table.choice("aggregation", cls.aggregation, AGGREGATIONS),
             epsilon_if_both_collude=table.number(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Sequence
 
 from edge_agent.exchange.gate import Gate
 from edge_agent.exchange.instance import Instance
 from edge_agent.exchange.outbox import Outbox, Publish
+from edge_agent.state.rows import OutboxRow
 from edge_agent.state.state import State
 from fsir.net.backoff import Delays
 from fsir.task.task import Task
@@ -27,6 +29,12 @@ class Dispatch:
         """The task is known; under one of version 1 nobody asks."""
         if task.tells_copies_apart:
             self.instance = Instance(state, task, self._delays, self._rng)
+
+    def resume(self, rows: Sequence[OutboxRow], at: float, longest: float) -> None:
+        """Take over what an earlier run has left; `at` is the time of day."""
+        for row in rows:
+            # A clock that was set back must not hold a report for longer than the task says.
+            self.outbox.add(row, min(max(0.0, row.not_before - at), longest))
 
     def connect(self, now: float, greeting: Publish | None) -> None:
         """The subscriptions are in force."""

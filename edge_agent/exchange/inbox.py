@@ -15,11 +15,25 @@ from fsir.wire.messages import Active, Receipt, Subspace
 _NAME_BYTES = 810  # 200 characters take at most 800 bytes
 
 
+def check_size(kind: str, raw: bytes) -> None:
+    """Refuse what is longer than any honest message of its kind."""
+    if len(raw) > LIMITS[kind]:
+        raise MessageError(f"{kind} of {len(raw)} bytes: at most {LIMITS[kind]} are accepted")
+
+
+def check_unchanged(raw: bytes, ours: Task) -> None:
+    """Refuse a task under the name of the one that this device has accepted, if it is another."""
+    if raw != ours.encode():
+        raise MessageError(
+            f"the task has changed: this device has accepted {ours.digest.hex()[:16]} "
+            "and stays with it; a changed task needs a new name"
+        )
+
+
 @lru_cache(maxsize=4)  # a thousand simulated devices read the same task
 def read_task(raw: bytes, name: str) -> Task:
     """The task published under a name."""
-    if len(raw) > LIMITS["task"]:
-        raise MessageError(f"task of {len(raw)} bytes: at most {LIMITS['task']} are accepted")
+    check_size("task", raw)
     task = decode_task(raw)
     if task.name != name:
         raise MessageError(f"task {task.name!r} was published under the name {name!r}")

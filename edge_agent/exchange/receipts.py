@@ -57,12 +57,15 @@ def settle(
         elif row is None or verdict.status != "refused":
             strange = report_title(stage, verdict.round)
         # else: somebody else's report, beside ours, was refused, which does not concern us
-    if receipt.by == HELPER or receipt.task != task.digest:
+    if receipt.task != task.digest:
+        instance = None
+    if receipt.by == HELPER and instance is not None:
+        instance.hear_helper(receipt.instance)
         instance = None
     if instance is not None and not instance.hear(receipt.instance):
         _drop(state, outbox, task.name, "another copy of this device takes part")
         return _displaced(state.device)
-    if receipt.task == task.digest and any(map(_is_withdrawn, receipt.verdicts.values())):
+    if receipt.task == task.digest and any(map(_says_withdrawn, receipt.verdicts.values())):
         _drop(state, outbox, task.name, f"withdrawn by {_operator(task, receipt.by)}")
         return withdrawn(task, receipt.by)
     if strange:
@@ -74,6 +77,11 @@ def settle(
 def withdrawn(task: Task, by: str) -> str:
     """Why a device takes no further part that was taken out by the aggregator with this role."""
     return _WITHDRAWN.format(_operator(task, by))
+
+
+def is_withdrawn(reason: str) -> bool:
+    """Whether that is why a device takes no further part."""
+    return reason.startswith(_WITHDRAWN.partition("{")[0])
 
 
 def _operator(task: Task, by: str) -> str:
@@ -118,7 +126,7 @@ def _drop(state: State, outbox: Outbox, name: str, reason: str) -> None:
         outbox.remove(waiting.report)
 
 
-def _is_withdrawn(verdict: Verdict) -> bool:
+def _says_withdrawn(verdict: Verdict) -> bool:
     """Whether the reason, a code before a colon, is that the device was taken out."""
     return _code(verdict) == "withdrawn"
 

@@ -64,7 +64,7 @@ class RowsLearner:
     def learn_one(self, x: Mapping[str, Any], y: Any) -> bool:
         """Keep one record, or refuse and count it; true if it was kept."""
         try:
-            row = self._reader.read(x, y)
+            row = self._reader.read(self._reader.chosen(x), y)
         except RecordError as error:
             self.refuse(error.reason)
             return False

@@ -41,7 +41,10 @@ class Learner(Protocol):
         """Records that were not accepted, by reason."""
 
     def learn_one(self, x: Mapping[str, Any], y: Any) -> bool:
-        """Learn one record, or refuse and count it; true if it was learned."""
+        """Learn one record, or refuse and count it; true if it was learned.
+
+        Values of other names than those of the stage are passed by.
+        """
 
     def learn_many(self, X: Matrix, y: Sequence[Any] | NDArray[Any]) -> None:
         """Learn rows over all features of the task."""
@@ -114,7 +117,7 @@ class MomentsLearner:
 
     def learn_one(self, x: Mapping[str, Any], y: Any) -> bool:
         """Learn one record, or refuse and count it; true if it was learned."""
-        return self._moments.learn_one(x, y)
+        return self._moments.learn_one(x, y, others=True)
 
     def refuse(self, reason: str) -> None:
         """Count a record that was not even tried."""

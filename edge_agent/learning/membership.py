@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -215,11 +216,15 @@ class Membership:
     def _take_subspace(self, raw: bytes, part: Participation) -> None:
         if raw == self._latest:
             return  # retained: it comes with every connection
-        subspace = inbox.read_subspace(raw, part.task, part.active)
-        projection = Projection(part.task, subspace)
+        projection = _projection(raw, part.task, part.active)
         self.state.keep_subspace(self.name, raw)
         self.projection = projection
         self._latest = raw
+
+
+@lru_cache(maxsize=2)  # a thousand simulated devices get the same subspace
+def _projection(raw: bytes, task: Task, active: tuple[str, ...] | None) -> Projection:
+    return Projection(task, inbox.read_subspace(raw, task, active))
 
 
 def _check(state: State, name: str, noise: Noise, simulated: bool) -> None:

@@ -19,6 +19,7 @@ from edge_agent.labels.queue import Labelling
 from edge_agent.loop.asking import Asking
 from edge_agent.loop.ending import DONE, TOO_FEW, all_answered, result, shortfall, too_few
 from edge_agent.loop.feeding import Feeding
+from edge_agent.loop.staying import Staying
 from edge_agent.mqtt.connection import Connection
 from edge_agent.output import Output
 from edge_agent.sources.base import Source
@@ -38,6 +39,7 @@ class Manner:
     """How long to run, and how often to save."""
 
     once: bool = False  # leave when every task has its receipt
+    stays: bool = True  # on the broker, when every task has its receipt
     checkpoint_seconds: float = 5.0
 
 
@@ -68,12 +70,14 @@ class Runner:
             f"fsir-agent-{state.device}",
             list(self._topics()),
             self._receive,
+            qos=0,  # what gets lost is asked for again
             on_up=self._up,
             on_down=self._down,
             will=self._last_will,
         )
         self._save_at = time.monotonic() + manner.checkpoint_seconds
         self._asking = Asking(agents)
+        self._staying = Staying(agents, stays=manner.stays)
         self._leaving = False
         self._feeding.resume(state)
         self._wake_read, self._wake_write = os.pipe()
@@ -92,6 +96,7 @@ class Runner:
         now = time.monotonic()
         self._feeding.connected(now)
         self._asking.connected(now)
+        self._staying.connected()
         for agent in self._agents:
             agent.connected(now)
 
@@ -153,6 +158,15 @@ class Runner:
             self._checkpoint()
         if now >= self._asking.due and self._connection.up:
             self._asking.ask(now, self._connection.subscribe)
+        self._rest(now)
+
+    def _rest(self, now: float) -> None:
+        """Leave the broker for a while, if nothing is to be said or heard for long."""
+        if not self._connection.up:
+            return
+        if (seconds := self._staying.leaves_for(now)) is not None:
+            self._say_gone()
+            self._connection.rest(now + seconds)
 
     def _checkpoint(self, leaving: bool = False) -> None:
         begun = time.monotonic()
@@ -191,8 +205,10 @@ class Runner:
             self._recognition and self._recognition.dirty
         ):
             times.append(self._save_at)
-        if self._connection.up and self._asking.topics():
-            times.append(self._asking.due)
+        if self._connection.up:
+            times.append(self._staying.due)
+            if self._asking.topics():
+                times.append(self._asking.due)
         return times
 
     # --- the end ----------------------------------------------------------------------------------
@@ -222,13 +238,16 @@ class Runner:
             if agent.phase is Phase.LEARNING:
                 self._tell_progress(agent, lacking)
         self._checkpoint(leaving=True)
-        for agent in self._agents:
-            if self._connection.up and (message := agent.presence(False)) is not None:
-                self._connection.publish(message.topic, message.payload, message.retain)
+        self._say_gone()
         self._labelling.close()
         self._connection.close()
         os.close(self._wake_read)
         os.close(self._wake_write)
+
+    def _say_gone(self) -> None:
+        for agent in self._agents:
+            if self._connection.up and (message := agent.presence(False)) is not None:
+                self._connection.publish(message.topic, message.payload, message.retain)
 
     def _tell_progress(self, agent: Agent, lacking: bool) -> None:
         if lacking and agent.task is not None:

@@ -203,6 +203,14 @@ class Connection:
             self._socket.shutdown(socket.SHUT_RDWR)
         self._lost(now, self._client)
 
+    def rest(self, until: float) -> None:
+        """Say good-bye, and come back at this time."""
+        up = self.up
+        self.close()
+        self._attempts.due = until
+        if up:
+            self._on_down()
+
     def close(self) -> None:
         """Say good-bye, once the broker has what was sent."""
         if self._client is not None:

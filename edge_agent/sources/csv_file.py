@@ -20,7 +20,14 @@ from edge_agent.records import UNREADABLE, Position, Record
 from edge_agent.sources.base import Options
 from edge_agent.sources.lines import TOO_LONG, Cursor, LineSource
 from fsir.errors import TableError, shown
-from fsir.tables.dialect import LINES, fault_of, fields_of, refuse_decimal_commas, separator_of
+from fsir.tables.dialect import (
+    LINES,
+    SURELY_READ,
+    fault_of,
+    fields_of,
+    refuse_decimal_commas,
+    separator_of,
+)
 from fsir.tables.encodings import UTF_8, decoded, encoding_of, lines_of
 from fsir.tables.formats import HEAD_BYTES, refuse_other_formats
 from fsir.tables.header import EMPTY, SHOULD_NAME, column_names, is_header_again
@@ -137,8 +144,20 @@ class CsvFile(LineSource):
     def _record(self, raw: bytes, cursor: Cursor) -> Record:
         self._ordinal += 1
         position = Position(self._ordinal, (*cursor, self._checksum))
-        values = self._values(raw, cursor[0])
+        values = self._plain_values(raw) or self._values(raw, cursor[0])
         return Record(position, values) if values else Record(position, values, fault=UNREADABLE)
+
+    def _plain_values(self, raw: bytes) -> dict[str, str]:
+        """What `_values` gives for a row that is plainly one; none of any other."""
+        text = raw.decode("ascii", "ignore")
+        if len(text) != len(raw) or not 0 < len(raw) < SURELY_READ:
+            return {}
+        if '"' in text or "\r" in text:
+            return {}
+        row = text.removesuffix("\n").split(self._separator)
+        if len(row) != len(self.columns) or row[0].strip() == self.columns[0]:
+            return {}
+        return dict(zip(self.columns, row, strict=True))
 
     def _values(self, raw: bytes, start: int) -> dict[str, str]:
         """The values of a row; none if nobody knows which is which."""

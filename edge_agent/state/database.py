@@ -1,11 +1,14 @@
-"""The file under the state: opened with care, locked for one agent, written all or nothing."""
+"""The file under the state: opened with care, locked for one agent, written all or nothing.
+
+`edge_agent.state.tables.memory` keeps the same tables without a file.
+"""
 
 from __future__ import annotations
 
 import fcntl
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,18 +35,17 @@ _DAMAGED = (
 
 
 class Storage:
-    """One SQLite file in a directory that no other agent uses; without a directory, in memory."""
+    """One SQLite file in a directory that no other agent uses.
 
-    def __init__(
-        self, directory: Path | None, read_only: bool = False, *, create: bool = True
-    ) -> None:
-        if directory is not None and (read_only or not create):
+    Rows come in the order in which they were put there.
+    """
+
+    def __init__(self, directory: Path, read_only: bool = False, *, create: bool = True) -> None:
+        if read_only or not create:
             _check_exists(directory / FILE)
-        self.where = "memory" if directory is None else str(directory)
+        self.where = str(directory)
         self._lock: int | None = None
-        if directory is None:
-            self._db = sqlite3.connect(":memory:", isolation_level=None)
-        elif read_only:
+        if read_only:
             self._db = _open_read_only(directory / FILE)
         else:
             self._lock = _locked(directory)
@@ -89,32 +91,63 @@ class Storage:
         with self._translated():
             self._db.execute(statement, values)
 
-    def run_many(self, statement: str, rows: list[tuple[Any, ...]]) -> None:
-        """Execute a statement for each row."""
-        with self._translated():
-            self._db.executemany(statement, rows)
-
-    def insert(self, table: str, row: Mapping[str, Any]) -> None:
-        """One more row: values by the names of their columns."""
-        marks = ", ".join("?" * len(row))
-        self.run(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({marks})", *row.values())
-
     def rows(self, query: str, *values: Any) -> list[tuple[Any, ...]]:
         """Everything that a query finds."""
         with self._translated():
             return self._db.execute(query, values).fetchall()
 
-    def named_rows(self, query: str, *values: Any) -> list[dict[str, Any]]:
-        """The same, each row by the names of its columns."""
+    # --- tables -----------------------------------------------------------------------------------
+
+    def insert(self, table: str, row: Mapping[str, Any]) -> None:
+        """One more row: values by the names of their columns."""
+        self.run(_insertion("INSERT", table, row), *row.values())
+
+    def put(self, table: str, row: Mapping[str, Any]) -> None:
+        """One more row, in place of the one with the same key."""
+        self.run(_insertion("INSERT OR REPLACE", table, row), *row.values())
+
+    def change(self, table: str, values: Mapping[str, Any], **where: Any) -> None:
+        """Other values in the rows that have these."""
+        columns = ", ".join(f"{column} = ?" for column in values)
+        statement = f"UPDATE {table} SET {columns}{_where(where)}"
+        self.run(statement, *values.values(), *where.values())
+
+    def remove(self, table: str, **where: Any) -> None:
+        """No more rows that have these values."""
+        self.run(f"DELETE FROM {table}{_where(where)}", *where.values())
+
+    def find(self, table: str, columns: Sequence[str], **where: Any) -> list[tuple[Any, ...]]:
+        """These columns of the rows that have these values."""
+        return self.rows(_query(table, ", ".join(columns), where), *where.values())
+
+    def each(self, table: str, columns: Sequence[str], **where: Any) -> Iterator[tuple[Any, ...]]:
+        """The same, one row at a time."""
         with self._translated():
-            cursor = self._db.execute(query, values)
+            query = _query(table, ", ".join(columns), where)
+            yield from self._db.execute(query, tuple(where.values()))
+
+    def named(self, table: str, **where: Any) -> list[dict[str, Any]]:
+        """All columns of the rows that have these values, by their names."""
+        with self._translated():
+            cursor = self._db.execute(_query(table, "*", where), tuple(where.values()))
             names = [column[0] for column in cursor.description]
             return [dict(zip(names, row, strict=True)) for row in cursor]
 
-    def each(self, query: str, *values: Any) -> Iterator[tuple[Any, ...]]:
-        """What a query finds, one row at a time."""
-        with self._translated():
-            yield from self._db.execute(query, values)
+    def overwrite(self) -> None:
+        """Leave nothing in the file of what was removed."""
+        self.run("VACUUM")
+
+
+def _insertion(verb: str, table: str, row: Mapping[str, Any]) -> str:
+    return f"{verb} INTO {table} ({', '.join(row)}) VALUES ({', '.join('?' * len(row))})"
+
+
+def _where(values: Mapping[str, Any]) -> str:
+    return " WHERE " + " AND ".join(f"{column} = ?" for column in values) if values else ""
+
+
+def _query(table: str, columns: str, where: Mapping[str, Any]) -> str:
+    return f"SELECT {columns} FROM {table}{_where(where)} ORDER BY rowid"
 
 
 def _check_exists(path: Path) -> None:

@@ -14,8 +14,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from edge_agent.errors import StateError, StorageError
-from edge_agent.state.database import Storage
 from edge_agent.state.rows import LedgerRow
+from edge_agent.state.tables import Tables
 
 HELD = "held:"  # of a task: no task has a name with a colon
 
@@ -37,23 +37,22 @@ def hold_of(row: LedgerRow, why: str) -> Hold:
 class Holds:
     """What is held, in the state file, and what was released, in files beside it."""
 
-    def __init__(self, db: Storage, directory: Path | None) -> None:
+    def __init__(self, db: Tables, directory: Path | None) -> None:
         self._db = db
         self._directory = directory
 
     def of(self, name: str) -> Hold | None:
         """The report of a task that is held, or was until it was released."""
-        rows = self._db.rows("SELECT value FROM meta WHERE key = ?", f"{HELD}{name}")
+        rows = self._db.find("meta", ("value",), key=f"{HELD}{name}")
         return next((Hold(**json.loads(text)) for (text,) in rows), None)
 
     def put(self, name: str, hold: Hold) -> None:
         """Remember it, inside of a transaction."""
-        statement = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-        self._db.run(statement, f"{HELD}{name}", json.dumps(asdict(hold)))
+        self._db.put("meta", {"key": f"{HELD}{name}", "value": json.dumps(asdict(hold))})
 
     def drop(self, name: str) -> None:
         """It is settled; inside of a transaction."""
-        self._db.run("DELETE FROM meta WHERE key = ?", f"{HELD}{name}")
+        self._db.remove("meta", key=f"{HELD}{name}")
 
     def release(self, name: str) -> None:
         """Let it go, for good."""

@@ -6,7 +6,7 @@ that only its owner can read, and what is deleted there is overwritten.
 
 from __future__ import annotations
 
-from edge_agent.state.database import Storage
+from edge_agent.state.tables import Tables
 
 _KEY = "noise:"  # of a task, by its digest: no task has a name with a colon
 
@@ -14,19 +14,18 @@ _KEY = "noise:"  # of a task, by its digest: no task has a name with a colon
 class Keys:
     """The keys in the state file."""
 
-    def __init__(self, db: Storage) -> None:
+    def __init__(self, db: Tables) -> None:
         self._db = db
 
     def of(self, digest: bytes) -> bytes:
         """The key of a task; empty if there is none."""
-        rows = self._db.rows("SELECT value FROM meta WHERE key = ?", f"{_KEY}{digest.hex()}")
+        rows = self._db.find("meta", ("value",), key=f"{_KEY}{digest.hex()}")
         return b"".join(value for (value,) in rows)
 
     def put(self, digest: bytes, key: bytes) -> None:
         """Keep it, inside of a transaction."""
-        statement = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-        self._db.run(statement, f"{_KEY}{digest.hex()}", key)
+        self._db.put("meta", {"key": f"{_KEY}{digest.hex()}", "value": key})
 
     def drop(self, digest: bytes) -> None:
         """There is no further round; inside of a transaction."""
-        self._db.run("DELETE FROM meta WHERE key = ?", f"{_KEY}{digest.hex()}")
+        self._db.remove("meta", key=f"{_KEY}{digest.hex()}")

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +25,10 @@ class Learned(Tasks):
 
     def progress(self, name: str) -> Progress:
         """What was saved last."""
-        query = "SELECT source, first, last, learned FROM tasks WHERE name = ?"
-        for row in self._db.named_rows(query, name):
-            return Progress(position=self.position(name, row.pop("source")), **row)
+        columns = ("source", "first", "last", "learned")
+        for source, first, last, learned in self._db.find("tasks", columns, name=name):
+            position = self.position(name, source)
+            return Progress(position=position, first=first, last=last, learned=learned)
         return Progress()
 
     def position(self, name: str, source: str) -> Position:
@@ -48,7 +48,7 @@ class Learned(Tasks):
     def stream(self, name: str) -> str:
         """The stream that a task has learned from; empty if nobody noted it."""
         # All columns: a file of version 1 that is only looked at has no streams.
-        rows = self._db.named_rows("SELECT * FROM tasks WHERE name = ?", name)
+        rows = self._db.named("tasks", name=name)
         return next((row.get("stream", "") for row in rows), "")
 
     def lasts(self, name: str) -> bool:
@@ -59,7 +59,7 @@ class Learned(Tasks):
     def follow(self, name: str, stream: str, *, drop: bool) -> None:
         """From now on the task learns from this stream; with `drop` it starts anew."""
         with self._db.transaction():
-            self._db.run("UPDATE tasks SET stream = ? WHERE name = ?", stream, name)
+            self._db.change("tasks", {"stream": stream}, name=name)
             if drop:
                 self._save(name, Progress(), (), drop_kept=True)
 
@@ -73,19 +73,18 @@ class Learned(Tasks):
     def _save(
         self, name: str, progress: Progress, kept: tuple[Kept, ...], *, drop_kept: bool
     ) -> None:
-        statement = "UPDATE tasks SET first = ?, last = ?, learned = ? WHERE name = ?"
-        self._db.run(statement, progress.first, progress.last, progress.learned, name)
+        fields = ("first", "last", "learned")
+        self._db.change("tasks", {field: getattr(progress, field) for field in fields}, name=name)
         if progress.learned is None:  # with the records their report goes, too
             self.holds.drop(name)
         if progress.position != START:
-            for (source,) in self._db.rows("SELECT source FROM tasks WHERE name = ?", name):
+            for (source,) in self._db.find("tasks", ("source",), name=name):
                 self._positions.put(name, source, progress.position)
-        rows: list[tuple[Any, ...]] = [
-            (name, len(K), K.tobytes(), slices.tobytes()) for K, slices in kept
-        ]
-        self._db.run_many("INSERT INTO kept (task, n, K, slices) VALUES (?, ?, ?, ?)", rows)
+        for K, slices in kept:
+            block = {"task": name, "n": len(K), "K": K.tobytes(), "slices": slices.tobytes()}
+            self._db.insert("kept", block)
         if drop_kept:
-            self._db.run("DELETE FROM kept WHERE task = ?", name)
+            self._db.remove("kept", task=name)
 
     def pin_active(self, name: str, features: tuple[str, ...], progress: Progress) -> None:
         """Accept an active set, for good, with what the learned becomes under it.
@@ -93,16 +92,14 @@ class Learned(Tasks):
         Rows that were kept are needed no more.
         """
         with self._db.transaction():
-            self._db.run("UPDATE tasks SET active = ? WHERE name = ?", json.dumps(features), name)
+            self._db.change("tasks", {"active": json.dumps(features)}, name=name)
             self._save(name, progress, (), drop_kept=True)
 
     def kept_count(self, name: str) -> int:
         """Number of rows kept for a second stage."""
-        ((count,),) = self._db.rows("SELECT coalesce(sum(n), 0) FROM kept WHERE task = ?", name)
-        return int(count)
+        return sum(n for (n,) in self._db.find("kept", ("n",), task=name))
 
     def kept(self, name: str, p: int) -> Iterator[Kept]:
         """The rows kept for a second stage, block by block."""
-        query = "SELECT K, slices FROM kept WHERE task = ? ORDER BY id"
-        for K, slices in self._db.each(query, name):
+        for K, slices in self._db.each("kept", ("K", "slices"), task=name):
             yield np.frombuffer(K, np.int16).reshape(-1, p), np.frombuffer(slices, np.int64)

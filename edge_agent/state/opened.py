@@ -10,6 +10,8 @@ from edge_agent.state.holds import Holds
 from edge_agent.state.keys import Keys
 from edge_agent.state.positions import Positions
 from edge_agent.state.schema import Owner, owner_of
+from edge_agent.state.tables import Tables
+from edge_agent.state.tables.memory import Memory
 
 
 class Opened:
@@ -24,20 +26,16 @@ class Opened:
         read_only: bool = False,
     ) -> None:
         place = None if directory is None else Path(directory)
-        self._db = Storage(place, read_only, create=device is not None)
+        asking = Owner(device or "", simulated)
+        self._db: Tables
+        if place is None:
+            self._db = Memory()
+            owner = asking
+        else:
+            self._db, owner = _opened(place, asking, read_only)
         self._positions = Positions(self._db)
         self.holds = Holds(self._db, place)
         self.keys = Keys(self._db)
-        try:
-            owner = owner_of(self._db, Owner(device or "", simulated), read_only)
-        except StorageError as error:
-            self.close()
-            raise StateError(
-                f"{error}; or it is not the state of an agent: then use another directory"
-            ) from error
-        except BaseException:
-            self.close()
-            raise
         self.where = self._db.where
         self.device = owner.device
         self.simulated = owner.simulated
@@ -45,3 +43,18 @@ class Opened:
     def close(self) -> None:
         """Let go of the file and of the lock."""
         self._db.close()
+
+
+def _opened(place: Path, asking: Owner, read_only: bool) -> tuple[Storage, Owner]:
+    """The file, and whose it is."""
+    db = Storage(place, read_only, create=bool(asking.device))
+    try:
+        return db, owner_of(db, asking, read_only)
+    except StorageError as error:
+        db.close()
+        raise StateError(
+            f"{error}; or it is not the state of an agent: then use another directory"
+        ) from error
+    except BaseException:
+        db.close()
+        raise

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import fields
 
 from edge_agent.state.holds import Hold
 from edge_agent.state.learned import Learned
@@ -16,7 +15,6 @@ from edge_agent.state.rows import Answers, LedgerRow, OutboxRow, Progress
 
 REFUSED = "refused:"  # of a task: no task has a name with a colon
 _ANSWERS = "answers:"  # about a report, of whichever of two aggregators has spoken
-_OUTBOX = ", ".join(field.name for field in fields(OutboxRow))
 
 
 class Reports(Learned):
@@ -65,20 +63,20 @@ class Reports(Learned):
 
     def _keep_refused(self, name: str, refused: Mapping[str, int]) -> None:
         key = f"{REFUSED}{name}"
-        self._db.run("DELETE FROM meta WHERE key = ?", key)
+        self._db.remove("meta", key=key)
         if refused:
-            self._db.run("INSERT INTO meta VALUES (?, ?)", key, json.dumps(dict(refused)))
+            self._db.insert("meta", {"key": key, "value": json.dumps(dict(refused))})
 
     def refused(self, name: str) -> dict[str, int]:
         """Records that were not accepted for the last report of a task, by reason."""
-        rows = self._db.rows("SELECT value FROM meta WHERE key = ?", f"{REFUSED}{name}")
+        rows = self._db.find("meta", ("value",), key=f"{REFUSED}{name}")
         return next((json.loads(text) for (text,) in rows), {})
 
     def ledger(self, digest: bytes | None = None) -> list[LedgerRow]:
         """Every release of this device, across all its tasks, or those of one task."""
         # All columns: a file of version 1 that is only looked at lacks those that have defaults.
-        rows = self._db.named_rows("SELECT * FROM ledger ORDER BY rowid")
-        return [LedgerRow(**row) for row in rows if digest in (None, row["digest"])]
+        wanted = {} if digest is None else {"digest": digest}
+        return [LedgerRow(**row) for row in self._db.named("ledger", **wanted)]
 
     def has_reported(self, source: str) -> bool:
         """Whether records of a source are in some report: then it cannot be rewound."""
@@ -86,25 +84,25 @@ class Reports(Learned):
 
     def outbox(self, task: str | None = None) -> list[OutboxRow]:
         """Reports without a receipt."""
-        rows = self._db.named_rows(f"SELECT {_OUTBOX} FROM outbox ORDER BY rowid")
-        return [OutboxRow(**row) for row in rows if task in (None, row["task"])]
+        wanted = {} if task is None else {"task": task}
+        return [OutboxRow(**row) for row in self._db.named("outbox", **wanted)]
 
     def answers(self, report: bytes) -> Answers:
         """What was said about a report while not everybody has answered, by who has said it."""
-        rows = self._db.rows("SELECT value FROM meta WHERE key = ?", f"{_ANSWERS}{report.hex()}")
+        rows = self._db.find("meta", ("value",), key=f"{_ANSWERS}{report.hex()}")
         told = [json.loads(text) for (text,) in rows]
         return {role: tuple(said) for one in told for role, said in one.items()}
 
     def keep_answers(self, report: bytes, answers: Answers) -> None:
         """Remember it until the report is settled."""
-        statement = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
+        row = {"key": f"{_ANSWERS}{report.hex()}", "value": json.dumps(dict(answers))}
         with self._db.transaction():
-            self._db.run(statement, f"{_ANSWERS}{report.hex()}", json.dumps(dict(answers)))
+            self._db.put("meta", row)
 
     def settle(self, report: bytes, verdict: str, reason: str) -> None:
         """All is answered: clear the outbox, note the verdict in the ledger."""
-        statement = "UPDATE ledger SET verdict = ?, reason = ? WHERE report = ?"
+        said = {"verdict": verdict, "reason": reason}
         with self._db.transaction():
-            self._db.run("DELETE FROM outbox WHERE report = ?", report)
-            self._db.run("DELETE FROM meta WHERE key = ?", f"{_ANSWERS}{report.hex()}")
-            self._db.run(statement, verdict, reason, report)
+            self._db.remove("outbox", report=report)
+            self._db.remove("meta", key=f"{_ANSWERS}{report.hex()}")
+            self._db.change("ledger", said, report=report)

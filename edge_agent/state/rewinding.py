@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from edge_agent.errors import StateError
-from edge_agent.state.database import Storage
 from edge_agent.state.holds import HELD
 from edge_agent.state.rows import HOLD
+from edge_agent.state.tables import Tables
 
 RECOGNITION = "recognition:"  # of a task: no task has a name with a colon
 FRAME = "recognition:frame:"  # of a task: in which coordinates that is
@@ -28,44 +28,39 @@ class Rewound(NamedTuple):
     positions: int
 
 
-def sources_of(db: Storage) -> list[str]:
+def sources_of(db: Tables) -> list[str]:
     """Every source that the state knows, read or reported or not."""
-    parts = (f"SELECT source FROM {table}" for table in ("positions", "tasks", "ledger"))
-    return [source for (source,) in db.rows(f"{' UNION '.join(parts)} ORDER BY source")]
+    tables = ("positions", "tasks", "ledger")
+    return sorted({source for table in tables for (source,) in db.find(table, ("source",))})
 
 
-def rewind(db: Storage, source: str) -> Rewound:
+def rewind(db: Tables, source: str) -> Rewound:
     """Forget that a source was read; StateError if something of it was reported."""
     with db.transaction():
         _check(db, source)
-        readers = _names(db, "SELECT task FROM positions WHERE source = ?", source)
+        readers = sorted(task for (task,) in db.find("positions", ("task",), source=source))
         recognised = [
             name.removeprefix(RECOGNITION) for name in readers if name.startswith(RECOGNITION)
         ]
-        learned = _names(db, "SELECT name FROM tasks WHERE source = ? AND first NOT NULL", source)
         # What a task has learned is of the source that it has now: see `check_source`.
-        query = "SELECT name FROM tasks WHERE source = ?"
-        for name in _names(db, query, source):
-            statement = "UPDATE tasks SET first = NULL, last = NULL, learned = NULL WHERE name = ?"
-            db.run(statement, name)
-            db.run("DELETE FROM kept WHERE task = ?", name)
-            db.run("DELETE FROM meta WHERE key = ?", f"{HELD}{name}")
+        tasks = sorted(db.find("tasks", ("name", "first"), source=source))
+        learned = [name for name, first in tasks if first is not None]
+        for name, _ in tasks:
+            db.change("tasks", {"first": None, "last": None, "learned": None}, name=name)
+            db.remove("kept", task=name)
+            db.remove("meta", key=f"{HELD}{name}")
         for name in recognised:
             for kind in (RECOGNITION, FRAME):
-                db.run("DELETE FROM meta WHERE key = ?", f"{kind}{name}")
-        db.run("DELETE FROM positions WHERE source = ?", source)
+                db.remove("meta", key=f"{kind}{name}")
+        db.remove("positions", source=source)
     return Rewound(learned, recognised, len(readers))
 
 
-def _names(db: Storage, query: str, source: str) -> list[str]:
-    return [name for (name,) in db.rows(f"{query} ORDER BY 1", source)]
-
-
-def _check(db: Storage, source: str) -> None:
-    query = (
-        "SELECT task, stage, first, last FROM ledger WHERE source = ? AND stage != ? ORDER BY rowid"
-    )
-    for task, stage, first, last in db.rows(query, source, HOLD):
+def _check(db: Tables, source: str) -> None:
+    columns = ("task", "stage", "first", "last")
+    for task, stage, first, last in db.find("ledger", columns, source=source):
+        if stage == HOLD:
+            continue
         raise StateError(
             f"{source} cannot be read again: its records {first} to {last} are in the {stage} "
             f"report of task {task!r}, and would count twice. Put new records behind them, or "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from edge_agent.errors import StateError
 from edge_agent.state.database import FILE, Storage
@@ -71,7 +71,7 @@ def owner_of(db: Storage, asking: Owner, read_only: bool) -> Owner:
         raise StateError(
             f"{db.where}: state of version {version}, this program reads {VERSION}; update it"
         )
-    meta = dict(db.rows("SELECT key, value FROM meta"))
+    meta = dict(db.find("meta", ("key", "value")))
     owner = Owner(str(meta["device"]), bool(meta["simulated"]))
     if asking.device:
         _check(db.where, owner, asking)
@@ -82,11 +82,8 @@ def _create(db: Storage, owner: Owner) -> None:
     with db.transaction():
         for statement in SCHEMA.split(";"):
             db.run(statement)
-        about: list[tuple[Any, ...]] = [
-            ("device", owner.device),
-            ("simulated", int(owner.simulated)),
-        ]
-        db.run_many("INSERT INTO meta VALUES (?, ?)", about)
+        db.insert("meta", {"key": "device", "value": owner.device})
+        db.insert("meta", {"key": "simulated", "value": int(owner.simulated)})
         db.run(f"PRAGMA user_version = {VERSION}")
 
 

@@ -18,6 +18,8 @@ from fsir.limits import INSTANCE_BYTES
 class State(Reports):
     """The state of one device. `directory = None` keeps it in memory, for simulations and audits.
 
+    There it has no file under it, and the same tables: thousands of devices fit into one process.
+
     >>> state = State(None, "pi-7")
     >>> pin = state.pin("activity", b"the task, in canonical bytes", "csv:walk.csv")
     >>> [pin.name for pin in state.pins()]
@@ -30,11 +32,11 @@ class State(Reports):
         """Remember where reports go, for whoever asks."""
         if self.broker() != address:
             with self._db.transaction():
-                self._db.run("INSERT OR REPLACE INTO meta VALUES ('broker', ?)", address)
+                self._db.put("meta", {"key": "broker", "value": address})
 
     def broker(self) -> str | None:
         """The broker of the latest run; version 0.1 did not remember it."""
-        rows = self._db.rows("SELECT value FROM meta WHERE key = 'broker'")
+        rows = self._db.find("meta", ("value",), key="broker")
         return next((str(address) for (address,) in rows), None)
 
     # --- what can be undone -----------------------------------------------------------------------
@@ -52,12 +54,12 @@ class State(Reports):
         with self._db.transaction():
             self._save(name, Progress(), (), drop_kept=True)
             for kind in (RECOGNITION, FRAME, REFUSED):
-                self._db.run("DELETE FROM meta WHERE key = ?", f"{kind}{name}")
+                self._db.remove("meta", key=f"{kind}{name}")
             if unpin:
-                self._db.run("DELETE FROM tasks WHERE name = ?", name)
+                self._db.remove("tasks", name=name)
                 for digest in {row.digest for row in self.ledger() if row.task == name}:
                     self.keys.drop(digest)
-        self._db.run("VACUUM")
+        self._db.overwrite()
 
     def sources(self) -> list[str]:
         """Every source that was ever named to a task, read or reported."""
@@ -66,22 +68,21 @@ class State(Reports):
     def rewind(self, source: str) -> Rewound:
         """Let a source be read again, unless something of it was reported."""
         rewound = rewind(self._db, source)
-        self._db.run("VACUUM")
+        self._db.overwrite()
         return rewound
 
     # --- numbers by which copies of this directory are told apart ---------------------------------
 
     def instances(self, name: str) -> list[bytes]:
         """The numbers that were drawn for a task, the newest first."""
-        rows = self._db.rows("SELECT value FROM meta WHERE key = ?", f"instance:{name}")
+        rows = self._db.find("meta", ("value",), key=f"instance:{name}")
         raw = b"".join(value for (value,) in rows)
         return [raw[at : at + INSTANCE_BYTES] for at in range(0, len(raw), INSTANCE_BYTES)]
 
     def keep_instances(self, name: str, numbers: list[bytes]) -> None:
         """Replace them."""
         with self._db.transaction():
-            statement = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-            self._db.run(statement, f"instance:{name}", b"".join(numbers))
+            self._db.put("meta", {"key": f"instance:{name}", "value": b"".join(numbers)})
 
     # --- recognition: it has its own pace, and its own commits ------------------------------------
 
@@ -98,7 +99,7 @@ class State(Reports):
         return self._meta(f"{FRAME}{name}")
 
     def _meta(self, key: str) -> bytes | None:
-        rows = self._db.rows("SELECT value FROM meta WHERE key = ?", key)
+        rows = self._db.find("meta", ("value",), key=key)
         return next((value for (value,) in rows), None)
 
     def keep_recognition(
@@ -114,9 +115,8 @@ class State(Reports):
         frame: the coordinates that it is in, if these have changed.
         """
         key = f"{RECOGNITION}{name}"
-        statement = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
         with self._db.transaction():
-            self._db.run(statement, key, learned)
+            self._db.put("meta", {"key": key, "value": learned})
             if frame is not None:
-                self._db.run(statement, f"{FRAME}{name}", frame)
+                self._db.put("meta", {"key": f"{FRAME}{name}", "value": frame})
             self._positions.put(key, source, position)

@@ -7,6 +7,9 @@ import json
 from edge_agent.state.opened import Opened
 from edge_agent.state.rows import Pin
 
+_NOTE = "note:"  # of a task: no task has a name with a colon
+_COLUMNS = ("name", "raw", "source", "active", "subspace", "stopped")
+
 
 class Tasks(Opened):
     """A state file, as far as tasks are concerned."""
@@ -15,41 +18,54 @@ class Tasks(Opened):
         """Accept a task, for good."""
         with self._db.transaction():
             self._db.insert("tasks", {"name": name, "raw": raw, "source": source})
-            self._db.run("DELETE FROM meta WHERE key = ?", f"note:{name}")
+            self._db.remove("meta", key=f"{_NOTE}{name}")
         return Pin(name=name, raw=raw, source=source)
 
     def pins(self) -> list[Pin]:
         """All tasks that were accepted."""
-        query = "SELECT name, raw, source, active, subspace, stopped FROM tasks ORDER BY name"
-        rows = self._db.named_rows(query)
-        for row in rows:
-            row["active"] = None if row["active"] is None else tuple(json.loads(row["active"]))
-        return [Pin(**row) for row in rows]
+        return sorted(self._pins(), key=lambda pin: pin.name)
+
+    def _pins(self, **wanted: str) -> list[Pin]:
+        return [_pin(*row) for row in self._db.find("tasks", _COLUMNS, **wanted)]
 
     def pinned(self, name: str) -> Pin | None:
         """The task of this name, if it was accepted."""
-        return next((pin for pin in self.pins() if pin.name == name), None)
+        return next(iter(self._pins(name=name)), None)
 
     def move(self, name: str, source: str) -> None:
         """From now on the task's records come from another source."""
         with self._db.transaction():
-            self._db.run("UPDATE tasks SET source = ? WHERE name = ?", source, name)
+            self._db.change("tasks", {"source": source}, name=name)
 
     def stop(self, name: str, reason: str) -> None:
         """Take no further part, and remember why."""
         with self._db.transaction():
-            self._db.run("UPDATE tasks SET stopped = ? WHERE name = ?", reason, name)
+            self._db.change("tasks", {"stopped": reason}, name=name)
 
     def note(self, name: str, text: str) -> None:
         """Remember why a task was not accepted, for whoever asks for the status."""
         with self._db.transaction():
-            self._db.run("INSERT OR REPLACE INTO meta VALUES (?, ?)", f"note:{name}", text)
+            self._db.put("meta", {"key": f"{_NOTE}{name}", "value": text})
 
     def notes(self) -> dict[str, str]:
         """Why tasks were not accepted, by name."""
-        return dict(self._db.rows("SELECT substr(key, 6), value FROM meta WHERE key LIKE 'note:%'"))
+        rows = self._db.find("meta", ("key", "value"))
+        return {key.removeprefix(_NOTE): text for key, text in rows if key.startswith(_NOTE)}
 
     def keep_subspace(self, name: str, raw: bytes) -> None:
         """Remember the latest subspace, so that a device can serve without a broker."""
         with self._db.transaction():
-            self._db.run("UPDATE tasks SET subspace = ? WHERE name = ?", raw, name)
+            self._db.change("tasks", {"subspace": raw}, name=name)
+
+
+def _pin(
+    name: str, raw: bytes, source: str, active: str | None, subspace: bytes | None, stopped: str
+) -> Pin:
+    return Pin(
+        name=name,
+        raw=raw,
+        source=source,
+        active=None if active is None else tuple(json.loads(active)),
+        subspace=subspace,
+        stopped=stopped,
+    )

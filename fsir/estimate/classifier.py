@@ -14,14 +14,18 @@ from fsir.wire.messages import Classifier
 _HIDDEN_SIGMAS = 2.0  # a count that is smaller than so many standard deviations may be all noise
 
 
-def classifier(classes: tuple[str, ...], m: Merged, basis: Matrix) -> Classifier:
+def pooled_within(m: Merged, basis: Matrix) -> Matrix:
+    """The pooled covariance within classes, of coordinates in the subspace."""
+    return np.asarray(basis.T @ within(m) @ basis)
+
+
+def classifier(classes: tuple[str, ...], m: Merged, basis: Matrix, pooled: Matrix) -> Classifier:
     """Linear discriminant analysis in the subspace.
 
     From class centroids, the pooled covariance within classes, and the shares of the classes.
     """
     shares = m.weights
     centroids = ((basis.T @ m.mean)[:, None] + basis.T @ m.M / shares).T
-    pooled = basis.T @ within(m) @ basis
     weights = np.asarray(np.linalg.solve(pooled, centroids.T).T, dtype=np.float64)
     bias = np.log(shares) - 0.5 * (weights * centroids).sum(1)
     return Classifier(classes, weights, bias, centroids)
@@ -32,9 +36,11 @@ def hidden(counts: Matrix, levels: Levels, N: int) -> Flags:
     return np.asarray((counts < _HIDDEN_SIGMAS * levels.counts**0.5) | (counts * N < 0.5))
 
 
-def with_expectation(made: Classifier, m: Merged, basis: Matrix) -> tuple[Classifier, Prediction]:
+def with_expectation(
+    made: Classifier, m: Merged, basis: Matrix, pooled: Matrix
+) -> tuple[Classifier, Prediction]:
     """The classifier, how often it is right, and what it must not be relied on for."""
-    prediction = expected_of(made, m, basis)
+    prediction = expected_of(made, m, basis, pooled)
     unseen = np.flatnonzero(hidden(m.shares, m.levels, m.N))
     careful = replace(
         made,
@@ -46,13 +52,14 @@ def with_expectation(made: Classifier, m: Merged, basis: Matrix) -> tuple[Classi
     return careful, prediction
 
 
-def expected_of(made: Classifier, m: Merged, basis: Matrix, times: int = 1) -> Prediction:
+def expected_of(
+    made: Classifier, m: Merged, basis: Matrix, pooled: Matrix, times: int = 1
+) -> Prediction:
     """What to expect of a classifier whose centroids were known from so many times the reports.
 
     Nobody has reported how far strangers are from those who took part: it is as if they were alike.
     """
     shares = m.weights
-    pooled = basis.T @ within(m) @ basis
     # Of a centroid, from the noise of the sums and from sampling, the mean over all directions.
     mechanism = m.levels.sums * float(np.trace(basis.T @ basis)) / len(pooled)
     sampling = float(np.trace(pooled)) / len(pooled) / m.N

@@ -7,13 +7,14 @@ account. All functions work on leading axes of replications as well.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fsir.arrays import Matrix
 from fsir.estimate.totals import Totals
 
+Eigen = tuple[Matrix, Matrix]  # values, and vectors as columns
 _TINY = 1e-12  # features are publicly scaled: a smaller variance is that of a constant
 
 
@@ -28,6 +29,11 @@ class Levels:
     counts: float
     diagonal: float
     off_diagonal: float
+
+    @property
+    def silent(self) -> bool:
+        """Whether there is no such noise at all."""
+        return self.sums == self.counts == self.diagonal == self.off_diagonal == 0.0
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -104,6 +110,11 @@ def centred(G: Matrix, counts: Matrix, T: Matrix, N: int, levels: Levels) -> Mer
     return Merged(N=N, shares=shares, mean=mean, M=M, Sigma=T - square, levels=levels)
 
 
+def unstretched(m: Merged) -> bool:
+    """Whether every `stretch` is the identity: without noise of the counts there is no such one."""
+    return m.levels.counts == 0.0 or m.levels.sums == 0.0
+
+
 def stretch(m: Merged, power: float) -> Matrix:
     """A power of the row covariance of the mechanism's noise on `M`.
 
@@ -111,7 +122,7 @@ def stretch(m: Merged, power: float) -> Matrix:
     one direction there is more noise than in the others.
     """
     square = (m.mean**2).sum(-1)[..., None, None]
-    ratio = m.levels.counts / m.levels.sums if m.levels.sums > 0.0 else 0.0
+    ratio = 0.0 if unstretched(m) else m.levels.counts / m.levels.sums
     along = ((1.0 + ratio * square) ** power - 1.0) / np.maximum(square, _TINY)
     eye = np.eye(m.mean.shape[-1])
     return np.asarray(eye + along * m.mean[..., :, None] * m.mean[..., None, :])
@@ -143,21 +154,45 @@ def covariance(m: Merged) -> Matrix:
     return np.asarray(_repaired(m, m.Sigma - gamma * B) + gamma * B)
 
 
+def lifted(m: Merged) -> tuple[Merged, Eigen]:
+    """Without noise: a covariance of which no eigenvalue is too low, and what it is made of."""
+    values, vectors = np.linalg.eigh(m.Sigma)
+    low = lowest(m)
+    if (values < low).any():
+        values = np.maximum(values, low)
+        m = replace(m, Sigma=(vectors * values) @ vectors.T)
+    return m, (values, vectors)
+
+
 def within(m: Merged) -> Matrix:
     """A positive definite covariance within slices, repaired in the same way."""
     return _repaired(m, m.Sigma - between(m))
 
 
 def _repaired(m: Merged, S: Matrix) -> Matrix:
+    if m.levels.silent and definite(S - 0.5 * lowest(m)[..., None] * np.eye(S.shape[-1])):
+        return S  # nothing is shrunk, and nothing lifted
     rest = S - _mean_eigenvalue(S) * np.eye(S.shape[-1])
     size = np.maximum((rest * rest).sum((-2, -1), keepdims=True), _TINY**2)
     intensity = np.minimum(_noise_size(m) / size, 1.0)
     values, vectors = np.linalg.eigh(S - intensity * rest)
-    # An eigenvalue below the noise of a single entry says no more than that it is small.
+    lifted = np.maximum(values, lowest(m))
+    return np.asarray((vectors * lifted[..., None, :]) @ vectors.swapaxes(-1, -2))
+
+
+def lowest(m: Merged) -> Matrix:
+    """An eigenvalue below the noise of a single entry says no more than that it is small."""
     entry = max(m.levels.off_diagonal**0.5, _TINY)
-    lowest = np.maximum(1e-10 * _mean_eigenvalue(m.Sigma)[..., 0], entry)
-    repaired = (vectors * np.maximum(values, lowest)[..., None, :]) @ vectors.swapaxes(-1, -2)
-    return np.asarray(repaired)
+    return np.asarray(np.maximum(1e-10 * _mean_eigenvalue(m.Sigma)[..., 0], entry))
+
+
+def definite(S: Matrix) -> bool:
+    """Whether a matrix, or each of several, is positive definite: cheaper than its eigenvalues."""
+    try:
+        np.linalg.cholesky(S)
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def _noise_size(m: Merged) -> Matrix:

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsir.arrays import Matrix
-from fsir.estimate.covariance import Merged, stretch
+from fsir.estimate.covariance import Eigen, Merged, stretch, unstretched
 
 _ROUNDS = 3  # of the alternation between rows and columns; two are enough
 # The largest singular value of white noise follows the Tracy-Widom law; these are its quantiles for
@@ -34,7 +34,7 @@ class Whitened:
     in all directions.
     """
 
-    stretch: Matrix  # p x p
+    stretch: Matrix | None  # p x p; None for the identity
     eigenvalues: Matrix  # p, of the stretched covariance
     eigenvectors: Matrix  # p x p
     gains: Matrix  # p
@@ -62,21 +62,22 @@ class _Factors:
     mechanism: Matrix  # the mechanism's part of it
 
 
-def whitened(m: Merged, Sigma: Matrix) -> Whitened:
+def whitened(m: Merged, Sigma: Matrix, eigen: Eigen | None = None) -> Whitened:
     """Whiten rows and columns of `M` by their total noise.
 
     `N cov(vec M) = a I (x) J^T J + Sigma (x) (D - p p^T)`, mechanism plus sampling, with
     `J = I - 1 p^T` and `a` the noise of the sums; a stretch has made the noise of the counts part
     of the first term. This is not a product of rows and columns; a close one is found by
-    alternating between both.
+    alternating between both. `eigen` is what is known of `Sigma` already, without noise.
     """
     contrasts = _contrasts(m.M.shape[-1])
-    T = stretch(m, -0.5)
-    values, vectors = np.linalg.eigh(T @ Sigma @ T)
+    T = None if unstretched(m) else stretch(m, -0.5)
+    values, vectors = eigen or np.linalg.eigh(Sigma if T is None else T @ Sigma @ T)
     factors = _factors(_column_noise(m, contrasts), values, m.N * m.levels.sums)
     gains = factors.rows**-0.5
     right = contrasts @ _inverse_root(factors.columns)
-    Y = gains[..., :, None] * (vectors.swapaxes(-1, -2) @ T @ m.M @ right)
+    turned = vectors.swapaxes(-1, -2) if T is None else vectors.swapaxes(-1, -2) @ T
+    Y = gains[..., :, None] * (turned @ m.M @ right)
     U, s, V = np.linalg.svd(Y, full_matrices=False)
     return Whitened(
         stretch=T,
@@ -140,7 +141,8 @@ def directions(m: Merged, white: Whitened, d: int) -> Matrix:
     penalty = white.mechanism[..., None, None] / (m.N * size)
     penalty = penalty + m.levels.off_diagonal * (white.gains**2).sum(-1)[..., None, None]
     ridge = A / (A * A + penalty) * white.U[..., :d]
-    return np.asarray(white.stretch @ white.eigenvectors @ ridge)
+    back = white.eigenvectors if white.stretch is None else white.stretch @ white.eigenvectors
+    return np.asarray(back @ ridge)
 
 
 def standardised(m: Merged, Sigma: Matrix, beta: Matrix) -> Matrix:

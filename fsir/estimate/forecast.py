@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fsir.estimate.classifier import expected_of
 from fsir.estimate.public.corrected import foreseen
-from fsir.estimate.subspace import fit
+from fsir.estimate.subspace import Fit, fit
 from fsir.estimate.totals import Totals
 from fsir.estimate.uncertainty import expected_loss
 from fsir.task.task import Task
@@ -25,18 +25,21 @@ class Forecast:
     expected_accuracy: float | None  # where the subspace itself would have one
 
 
-def forecast(task: Task, totals: Totals, times: int = 2) -> Forecast | None:
+def forecast(
+    task: Task, totals: Totals, times: int = 2, found: Fit | None = None
+) -> Forecast | None:
     """The expected error and accuracy with so many times as many devices like those so far.
 
-    None where reports have not yet outweighed what is public.
+    None where reports have not yet outweighed what is public. `found` is what `fit` has made of
+    these totals, if that is known already.
     """
     devices = times * totals.devices
     if task.public is not None:
         seen = foreseen(task, task.public, totals, times)
         return None if seen is None else Forecast(devices, *seen)
-    found = fit(task, totals)
+    found = found or fit(task, totals)
     error = expected_loss(found.m, found.Sigma, found.white, found.d, times)
-    if found.classifier is None or not task.counts_refused:
+    if found.classifier is None or found.pooled is None or not task.counts_refused:
         return Forecast(devices, error, None)
-    prediction = expected_of(found.classifier, found.m, found.basis, times)
+    prediction = expected_of(found.classifier, found.m, found.basis, found.pooled, times)
     return Forecast(devices, error, prediction.accuracy)

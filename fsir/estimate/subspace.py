@@ -13,8 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fsir.arrays import Matrix
-from fsir.estimate.classifier import classifier, doubts, with_expectation
-from fsir.estimate.covariance import Merged, covariance, merged
+from fsir.estimate.classifier import classifier, doubts, pooled_within, with_expectation
+from fsir.estimate.covariance import Merged, covariance, lifted, merged
 from fsir.estimate.directions import (
     Whitened,
     count_directions,
@@ -31,7 +31,9 @@ from fsir.task.task import TRIMMED, Task
 from fsir.wire.messages import Classifier, Subspace
 
 
-def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) -> Subspace:
+def estimate(
+    task: Task, totals: Totals, *, version: int = 1, refused: int = 0, found: Fit | None = None
+) -> Subspace:
     """The subspace from the merged reports of the final stage: the same integers, the same bits.
 
     Parameters
@@ -44,6 +46,8 @@ def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) 
         Counts the estimates of a federation.
     refused
         Reports that were refused, for the record.
+    found
+        What `fit` has made of these totals, if that is known already.
 
     Returns
     -------
@@ -90,14 +94,16 @@ def estimate(task: Task, totals: Totals, *, version: int = 1, refused: int = 0) 
             f"{totals.devices} reports about {totals.n} records: "
             "there is nothing to estimate from yet"
         )
-    found = fit(task, totals)
+    found = found or fit(task, totals)
     m = found.m
     p, H = m.M.shape
     made = found.classifier
     notes = _notes(task, totals.devices, found.seen, found.d)
     accuracy = None
-    if made is not None and task.counts_refused:  # the tasks of version 0.1 end as they began
-        made, prediction = with_expectation(made, m, found.basis)
+    pooled = found.pooled
+    # The tasks of version 0.1 end as they began.
+    if made is not None and pooled is not None and task.counts_refused:
+        made, prediction = with_expectation(made, m, found.basis, pooled)
         accuracy = prediction.accuracy
         notes += doubts(made, accuracy)
     return Subspace(
@@ -127,6 +133,7 @@ class Fit:
     seen: int  # directions that stand out of the noise
     d: int
     basis: Matrix
+    pooled: Matrix | None  # covariance within classes, in the subspace
     classifier: Classifier | None
 
 
@@ -134,15 +141,28 @@ def fit(task: Task, totals: Totals) -> Fit:
     """What merged reports give under a task without a public map."""
     m = merged(totals)
     p, H = m.M.shape
-    Sigma = covariance(m)
-    white = whitened(m, Sigma)
+    eigen = None
+    if m.levels.silent:
+        m, eigen = lifted(m)
+    Sigma = covariance(m) if eigen is None else m.Sigma
+    white = whitened(m, Sigma, eigen)
     values = white.singular_values
     seen = count_directions(values, p, H - 1, m.N)
     d = min(task.dimension or max(seen, 1), len(values))
     basis = standardised(m, Sigma, directions(m, white, d))
     classes = task.response.classes
-    made = classifier(classes, m, basis) if classes else None
-    return Fit(m=m, Sigma=Sigma, white=white, seen=seen, d=d, basis=basis, classifier=made)
+    pooled = pooled_within(m, basis) if classes else None
+    made = None if pooled is None else classifier(classes, m, basis, pooled)
+    return Fit(
+        m=m,
+        Sigma=Sigma,
+        white=white,
+        seen=seen,
+        d=d,
+        basis=basis,
+        pooled=pooled,
+        classifier=made,
+    )
 
 
 def _notes(task: Task, devices: int, seen: int, d: int) -> list[str]:

@@ -7,8 +7,9 @@ from dataclasses import astuple, replace
 import numpy as np
 
 from fsir.arrays import Matrix
-from fsir.estimate.covariance import Levels, Merged, centred, covariance, stretch
+from fsir.estimate.covariance import Levels, Merged, centred, covariance, stretch, unstretched
 from fsir.estimate.directions import Whitened, directions, signal, whitened
+from fsir.estimate.drawn.sampled import inverse_root, sampled_directions
 
 _SEED = 20130625  # the same integers must give the same published bits
 _MOST = 200  # replications ...
@@ -24,17 +25,49 @@ def expected_loss(m: Merged, Sigma: Matrix, white: Whitened, d: int, times: int 
     it.
     """
     M = _without_noise(m, white, d)
-    truth = np.linalg.solve(Sigma, np.linalg.svd(M, full_matrices=False)[0][:, :d])
-    again = _drawn_anew(_of_more(m, times), M, Sigma)
-    drawn = np.linalg.qr(directions(again, whitened(again, covariance(again)), d))[0]
-    shared = ((np.linalg.qr(truth)[0].T @ drawn) ** 2).sum((-2, -1))
-    return float(np.sqrt(np.maximum(2.0 * (d - shared), 0.0)).mean())
+    more = _of_more(m, times)
+    losses = _sampling_losses(more, M, white, d) if m.levels.silent else None
+    if losses is None:
+        truth = np.linalg.solve(Sigma, np.linalg.svd(M, full_matrices=False)[0][:, :d])
+        again = _drawn_anew(more, M, Sigma)
+        losses = _losses(truth, directions(again, whitened(again, covariance(again)), d))
+    return float(losses.mean())
+
+
+def _losses(truth: Matrix, drawn: Matrix) -> Matrix:
+    shared = ((np.linalg.qr(truth)[0].T @ np.linalg.qr(drawn)[0]) ** 2).sum((-2, -1))
+    return np.asarray(np.sqrt(np.maximum(2.0 * (truth.shape[-1] - shared), 0.0)))
+
+
+def _sampling_losses(m: Merged, M: Matrix, white: Whitened, d: int) -> Matrix | None:
+    """The same losses, from the same draws, where no mechanism makes noise."""
+    back = inverse_root(m, white)
+    C = back.T @ M
+    p, H = C.shape
+    rng = np.random.default_rng(_SEED)
+    count = _count(len(M))
+    W = symmetric_noise(rng, count, p, 2.0 / m.N, 1.0 / m.N)
+    Z = rng.standard_normal((count, p, H)) @ _residual(m.weights, C.T @ C) / m.N**0.5
+    drawn = sampled_directions(white, m.weights, C, W, Z, d)
+    truth = back @ (C @ np.linalg.svd(M, full_matrices=False)[2][:d].T)
+    return None if drawn is None else _losses(truth, back @ drawn)
+
+
+def _count(p: int) -> int:
+    return min(max(_WORK // p**3, _FEWEST), _MOST)
+
+
+def _residual(D: Matrix, explained: Matrix) -> Matrix:
+    """A root of what regression on the record leaves of the slice indicators."""
+    return _root(np.diag(D) - np.outer(D, D) - explained)
 
 
 def _without_noise(m: Merged, white: Whitened, d: int) -> Matrix:
     """`M` of rank d, its singular values freed of noise."""
     low_rank = (white.U[:, :d] * np.sqrt(signal(white, m.N)[:d])) @ white.V[:d]
-    back = stretch(m, 0.5) @ (white.eigenvectors / white.gains)
+    back = white.eigenvectors / white.gains
+    if not unstretched(m):
+        back = stretch(m, 0.5) @ back
     return np.asarray(back @ low_rank @ np.linalg.pinv(white.right))
 
 
@@ -55,9 +88,9 @@ def _drawn_anew(m: Merged, M: Matrix, Sigma: Matrix) -> Merged:
     D = m.weights
     slopes = np.linalg.solve(Sigma, M)
     root = _root(Sigma)
-    residual = _root(np.diag(D) - np.outer(D, D) - M.T @ slopes)
+    residual = _residual(D, M.T @ slopes)
     rng = np.random.default_rng(_SEED)
-    count = min(max(_WORK // p**3, _FEWEST), _MOST)
+    count = _count(p)
     F = root @ symmetric_noise(rng, count, p, 2.0 / m.N, 1.0 / m.N) @ root
     E = F @ slopes + root @ rng.standard_normal((count, p, H)) @ residual / m.N**0.5
     E += m.levels.sums**0.5 * rng.standard_normal((count, p, H))
@@ -71,11 +104,17 @@ def symmetric_noise(
     rng: np.random.Generator, count: int, p: int, diagonal: float, off_diagonal: float
 ) -> Matrix:
     """Symmetric noise with the given variances."""
-    Z = np.tril(rng.standard_normal((count, p, p))) * off_diagonal**0.5
-    Z += np.tril(Z, -1).swapaxes(-1, -2)
+    if diagonal == off_diagonal == 0.0:
+        return np.zeros((count, p, p))
+    Z = rng.standard_normal((count, p, p))
+    Z *= off_diagonal**0.5
     ratio = (diagonal / off_diagonal) ** 0.5 if off_diagonal > 0.0 else 1.0
-    Z[:, np.arange(p), np.arange(p)] *= ratio
-    return np.asarray(Z)
+    every = np.arange(p)
+    own = Z[:, every, every] * ratio
+    Z = np.tril(Z, -1)
+    Z += Z.swapaxes(-1, -2)
+    Z[:, every, every] = own
+    return Z
 
 
 def _root(S: Matrix) -> Matrix:

@@ -16,6 +16,7 @@ from fsir.privacy.noise import (
     values_charged,
 )
 from fsir.privacy.rounds.factorisation import factorisation_of
+from fsir.privacy.rounds.shared import weight_of
 from fsir.task.task import Task
 
 
@@ -28,7 +29,7 @@ def sampling_charge(values: int, epsilon: float) -> tuple[float, float]:
 def published_values(task: Task) -> int:
     """The most values that a device publishes about one unit, in all stages together.
 
-    Those of rounds count as docs/privacy.md, lemma 14, has it.
+    Those of rounds count as docs/privacy.md, lemmas 14 and 17, have it.
     """
     H = task.slicing.count
     last = task.numbers if task.screening is None else task.screening.limit
@@ -40,7 +41,8 @@ def published_values(task: Task) -> int:
 def _rounds_touched(task: Task) -> int:
     """Rounds whose values matter to one unit, in terms of single reports."""
     if task.correlates_noise:
-        return task.rounds * factorisation_of(task).weight
+        cohort = None if task.secure is None else task.secure.cohort
+        return task.rounds * weight_of(factorisation_of(task), cohort)
     across = math.ceil((task.privacy.unit_records - 1) / (task.report.records or 1))
     return min(task.rounds, 1 + across)
 

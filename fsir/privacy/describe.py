@@ -198,8 +198,8 @@ def _protection(task: Task) -> list[str]:
         *([] if task.secure is None else _promised(task)),
         f"Take any two contents of {unit}{empty}. Whoever sees {seen}, and knows everything",
         f"else, can raise the odds of the true one by a factor of at most "
-        f"{_rounded_up(odds_factor(task))} (by the Gaussian numbers as",
-        f"they were before rounding, {_rounded_up(_unrounded(task))}), "
+        f"{rounded_up(odds_factor(task))} (by the Gaussian numbers as",
+        f"they were before rounding, {rounded_up(_unrounded(task))}), "
         f"except with probability {task.privacy.delta:g}.",
         f"Proven: {known.reason}.",
         *told_by_rounds(task),
@@ -213,7 +213,7 @@ def _promised(task: Task) -> list[str]:
     honest, both, network = promises(task)
     return [
         f"Against {honest.against}: epsilon {honest.epsilon:g}.",
-        f"Against {both.against}: epsilon {_rounded_up(both.epsilon)}, by the noise of this device "
+        f"Against {both.against}: epsilon {rounded_up(both.epsilon)}, by the noise of this device "
         "alone.",
         f"Against {network.against}: epsilon {network.epsilon:g}; they see sealed bytes of a fixed "
         "length, and that they came.",
@@ -234,9 +234,15 @@ def _unrounded(task: Task) -> float:
     return accounting.odds_factor(total_cost(task), task.privacy.delta)
 
 
-def _rounded_up(factor: float) -> str:
-    """A factor of odds, in three digits and not below the truth."""
+def rounded_up(factor: float) -> str:
+    """A factor of odds or an epsilon, in three digits and not below the truth.
+
+    >>> rounded_up(0.0), rounded_up(0.7), rounded_up(1.8101), rounded_up(math.inf)
+    ('0', '0.7', '1.82', 'infinity')
+    """
     if factor == math.inf:
         return "infinity"
+    if float(nearest := f"{factor:.3g}") >= factor:
+        return nearest
     digit = 10.0 ** (math.floor(math.log10(factor)) - 2)
     return f"{math.ceil(factor / digit) * digit:.6g}"

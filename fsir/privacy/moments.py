@@ -96,14 +96,17 @@ class Moments:
 
     # --- learning ---------------------------------------------------------------------------------
 
-    def learn_one(self, x: Mapping[str, Any], y: Any) -> bool:
-        """Learn one record, or refuse and count it; true if it was learned."""
+    def learn_one(self, x: Mapping[str, Any], y: Any, others: bool = False) -> bool:
+        """Learn one record, or refuse and count it; true if it was learned.
+
+        Values that are no features of the task are refused, unless there may be `others`.
+        """
         waiting = self._waiting
         if waiting.unseen:
             self._look_at_unseen()
         count = waiting.count
         try:
-            h = self._reader.write(x, y, waiting.memory, count * waiting.row_bytes)
+            h = self._reader.write(x, y, waiting.memory, count * waiting.row_bytes, others)
         except RecordError as error:
             self.refuse(error.reason)
             return False

@@ -63,15 +63,12 @@ class Noise(ABC):
     cryptographic: ClassVar[bool] = False
 
     @abstractmethod
-    def _bytes(self, count: int) -> bytes: ...
+    def normals(self, count: int) -> Matrix:
+        """`count` standard normals."""
 
     def for_stage(self, name: str) -> Noise:
         """The source for one stage of a device; each stage needs noise of its own."""
         return self
-
-    def normals(self, count: int) -> Matrix:
-        """`count` independent standard normals."""
-        return normals_of(self._bytes(WORD_BYTES * count))
 
     def perturb(self, values: Matrix, sd: float, step: int) -> Integers:
         """`floor(values/step + (sd/step) z + 1/2)` of whole `values`; `step` is a power of two."""
@@ -81,7 +78,18 @@ class Noise(ABC):
         return (whole + np.floor(fraction + (sd / step) * z + 0.5)).astype(np.int64)
 
 
-class SystemNoise(Noise):
+class NoiseOfBytes(Noise):
+    """Noise whose normals are made of random bytes."""
+
+    @abstractmethod
+    def _bytes(self, count: int) -> bytes: ...
+
+    def normals(self, count: int) -> Matrix:
+        """`count` independent standard normals."""
+        return normals_of(self._bytes(WORD_BYTES * count))
+
+
+class SystemNoise(NoiseOfBytes):
     """Noise from the operating system's cryptographic generator.
 
     It is the only one that an agent accepts.
@@ -102,7 +110,7 @@ class SystemNoise(Noise):
         return os.urandom(count)
 
 
-class SeededNoise(Noise):
+class SeededNoise(NoiseOfBytes):
     """Reproducible noise for simulations.
 
     Whoever knows the seed can subtract it, so it protects nobody.

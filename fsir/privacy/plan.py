@@ -17,6 +17,7 @@ from fsir.privacy.budget import draws
 from fsir.privacy.codes import CODE_UNIT, Code, response_code
 from fsir.privacy.noise import RESOLUTION, RESOLUTION_OF_SHARED
 from fsir.privacy.rounds.factorisation import INDEPENDENT, Factorisation, factorisation_of
+from fsir.privacy.rounds.shared import weight_of
 from fsir.privacy.scales import Scales, scales_of, shape_of, share_of
 from fsir.task.grid import grid_step
 from fsir.task.task import Task
@@ -106,7 +107,8 @@ class Stage:
         Where noise is correlated, these are the values of all rounds.
         """
         rounds = len(self.factorisation.coefficients)
-        return sum(self.sizes) * rounds * self.factorisation.weight * draws(self.cohort)
+        weight = weight_of(self.factorisation, self.cohort)
+        return sum(self.sizes) * rounds * weight * draws(self.cohort)
 
     @property
     def mu_if_both_collude(self) -> float:

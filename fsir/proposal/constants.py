@@ -15,7 +15,8 @@ from fsir.proposal.discriminants import discriminant_map, slice_means
 from fsir.proposal.standard import TRUNCATE, standard
 from fsir.task.public_map import BYTES_PER_NUMBER, pack
 
-MOST_COORDINATES = 150
+MOST_COORDINATES = 150  # of one report
+MOST_OVER_ROUNDS = 300  # whose reports have four times as many second moments: some 90 kB
 # More coordinates see more of how people differ, and every one of them adds to the noise of all:
 # so many that the noise of a slice mean has a quarter of the variance within slices.
 TOLERATED_VARIANCE = 0.25
@@ -36,6 +37,7 @@ class Expectation:
     delta: float = 1e-6
     unit_records: int = 1
     cohort: int | None = None  # of how many at least two aggregators open sums
+    rounds: int = 1  # whose worth `records` are (`fsir.proposal.rounds`)
 
     @property
     def noises(self) -> float:
@@ -80,10 +82,11 @@ def usual_choice(expected: Expectation, H: int, most: int) -> Choice:
     return Choice(coordinates=int(min(max(affordable, H - 1), most)))
 
 
-def most_coordinates(records: int, p: int, H: int) -> int:
-    """How many coordinates a sample can tell anything about, and a task can carry."""
+def most_coordinates(records: int, p: int, H: int, rounds: int = 1) -> int:
+    """How many coordinates a sample can tell anything about, and task and reports can carry."""
     carried = int(_MAP_SHARE * TASK_BYTES / (BYTES_PER_NUMBER * p))
-    return max(1, min(p, records - H, MOST_COORDINATES, carried))
+    reported = MOST_COORDINATES if rounds == 1 else MOST_OVER_ROUNDS
+    return max(1, min(p, records - H, reported, carried))
 
 
 @dataclass(frozen=True, eq=False)

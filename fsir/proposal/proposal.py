@@ -70,7 +70,7 @@ def propose(
     parts, by_people = _parts(slices, H, groups)
     kind = "people" if by_people else "blocks"
     ridge = choose_ridge(standard(X).apply(X), slices, H, parts)
-    most = most_coordinates(len(X), X.shape[1], H)
+    most = most_coordinates(len(X), X.shape[1], H, expected.rounds)
     usual = usual_choice(expected, H, most)
     if coordinates is not None:
         usual = replace(usual, coordinates=_asked(coordinates, most))
@@ -155,9 +155,10 @@ def _rehearsal(rehearsed: Rehearsed, usual: Choice, chosen: Choice) -> str:
 def _explained(chosen: Choice, sections: dict[str, Any], expected: Expectation) -> dict[str, str]:
     q = sections["public"]["coordinates"]
     norm = sections["clip"]["norm"]
+    worth = "" if expected.rounds == 1 else f" ({expected.rounds} rounds are worth so many)"
     return {
         "coordinates": f"{q}: as many as the noise of {expected.devices} devices with "
-        f"{expected.records} records each lets use",
+        f"{expected.records} records each{worth} lets use",
         "clip": f"{norm:g}: {chosen.clip_factor:g} times the usual length of a record of the "
         "sample, because strangers lie farther out",
         "split": f"{chosen.split:g} between sums and second moment",

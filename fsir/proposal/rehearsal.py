@@ -46,9 +46,6 @@ class FleetNoise(Noise):
         self._copies = copies
         self._rng = rng
 
-    def _bytes(self, count: int) -> bytes:
-        return self._rng.bytes(count)
-
     def normals(self, count: int) -> Matrix:
         """Independent standard normals."""
         return self._rng.standard_normal(count)

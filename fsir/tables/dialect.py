@@ -15,7 +15,7 @@ LINE_END = (
     "a carriage return in the middle of a line; end lines with a line feed, for example: "
     "tr '\\r' '\\n' < FILE > NEW"
 )
-_SURELY_READ = 100_000  # characters; csv has a limit of 131,072 for one value
+SURELY_READ = 100_000  # characters; csv has a limit of 131,072 for one value
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+(?:[eE][+-]?\d+)?\Z")
 
 
@@ -48,7 +48,7 @@ def fields_of(line: str, separator: str) -> list[str]:
     plain = line.rstrip("\r\n")
     # Without quotes and line ends inside, and short enough, there is nothing that csv would do.
     unmarked = '"' not in plain and "\r" not in plain and "\n" not in plain
-    if unmarked and 0 < len(plain) < _SURELY_READ:
+    if unmarked and 0 < len(plain) < SURELY_READ:
         return plain.split(separator)
     return next(csv.reader([line], delimiter=separator, strict=True))
 

@@ -42,6 +42,7 @@ class LabelTable:
         self._pairs = max(1, *((len(label) + 1) // 2 for label in classes))
         self._dtype = np.dtype(f"U{2 * self._pairs}")
         self._codes = self._codes_of(np.array(classes, self._dtype))
+        self._telling = self._telling_pairs()
         bits = 2 * len(classes).bit_length()
         self._shift = np.uint64(64 - bits)
         self._mixture = next(filter(self._tells_apart, _mixtures(self._pairs)))
@@ -68,7 +69,15 @@ class LabelTable:
         return self._places_by(self._mixture, codes)
 
     def _places_by(self, mixture: Codes, codes: Codes) -> NDArray[np.int64]:
-        return ((codes @ mixture) >> self._shift).view(np.int64)
+        mixed = codes[:, self._telling] @ mixture[self._telling]
+        return (mixed >> self._shift).view(np.int64)
+
+    def _telling_pairs(self) -> slice:
+        """The pairs of characters that are mixed: one, if it differs from class to class."""
+        for pair, column in enumerate(self._codes.T):
+            if len(set(column.tolist())) == len(column):
+                return slice(pair, pair + 1)
+        return slice(None)
 
     def _tells_apart(self, mixture: Codes) -> bool:
         return len(set(self._places_by(mixture, self._codes).tolist())) == len(self._codes)

@@ -25,23 +25,28 @@ class RecordReader:
         self._values_of = _getter(self._names)
         self._pack_into = struct.Struct(f"{len(self._names)}d").pack_into
 
-    def write(self, x: Mapping[str, Any], y: Any, memory: memoryview, at: int) -> int:
+    def write(
+        self, x: Mapping[str, Any], y: Any, memory: memoryview, at: int, others: bool = False
+    ) -> int:
         """Write the row of a record to a place in memory; returns its slice.
 
-        The same as `read`. Nearly all records are numbers, or texts of numbers, under known names:
-        these are told by a few steps, and whatever else comes is left to `read`.
+        The same as `read` or, where there may be `others`, as `read` on what is `chosen`. Nearly
+        all records are numbers, or texts of numbers, under known names: these are told by a few
+        steps, and whatever else comes is left to `read`.
         """
         h = self._slicing.slice_of(y)
-        if h != UNKNOWN and self._write_numbers(x, memory, at):
+        if h != UNKNOWN and self._write_numbers(x, memory, at, others):
             return h
-        row, h = self.read(x, y)
+        row, h = self.read(self.chosen(x) if others else x, y)
         self._pack_into(memory, at, *row)
         return h
 
-    def _write_numbers(self, x: Mapping[str, Any], memory: memoryview, at: int) -> bool:
+    def _write_numbers(
+        self, x: Mapping[str, Any], memory: memoryview, at: int, others: bool
+    ) -> bool:
         """Write the values of a record if they are plainly finite numbers."""
         try:
-            if len(x) > len(self._names):
+            if not others and len(x) > len(self._names):
                 return False
             values = self._values_of(x)
             if type(values[0]) is str:
@@ -57,6 +62,10 @@ class RecordReader:
         except (LookupError, TypeError, ValueError, OverflowError, struct.error):
             return False
         return True
+
+    def chosen(self, x: Mapping[str, Any]) -> dict[str, Any]:
+        """The values that count, as far as they are there."""
+        return {name: x[name] for name in self._names if name in x}
 
     def read(self, x: Mapping[str, Any], y: Any) -> tuple[Matrix, int]:
         """The row and slice of a record."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from functools import lru_cache
+from functools import cached_property
 from typing import Any
 
 import msgpack
@@ -253,29 +253,24 @@ class Task:
 
     def encode(self) -> bytes:
         """Canonical bytes: the same task gives the same bytes everywhere."""
-        return _encoded(self)
+        return self._encoded
 
-    @property
+    @cached_property
     def digest(self) -> bytes:
         """SHA-256 of the canonical bytes: the identity of the task."""
-        return _digest(self)
+        return hashlib.sha256(self._encoded).digest()
 
+    def __hash__(self) -> int:
+        """What follows from a task is looked up again and again: all its fields are in these."""
+        return hash(self.digest)
 
-# The same few tasks are asked for their bytes again and again.
-
-
-@lru_cache(maxsize=64)
-def _encoded(task: Task) -> bytes:
-    table = _sorted(task.table())
-    if task.version == OLDEST_VERSION:
-        del table["version"]
-    packed: bytes = msgpack.packb(table)
-    return packed
-
-
-@lru_cache(maxsize=64)
-def _digest(task: Task) -> bytes:
-    return hashlib.sha256(_encoded(task)).digest()
+    @cached_property
+    def _encoded(self) -> bytes:
+        table = _sorted(self.table())
+        if self.version == OLDEST_VERSION:
+            del table["version"]
+        packed: bytes = msgpack.packb(table)
+        return packed
 
 
 def _plain(value: Any) -> Any:

@@ -20,6 +20,10 @@ _LENGTH = {0xC4: 1, 0xC5: 2, 0xC6: 4, 0xD9: 1, 0xDA: 2, 0xDB: 4, 0xDC: 2, 0xDD: 
 _PARTS = {byte: (byte & 15) * (2 if byte < 0x90 else 1) for byte in range(0x80, 0xA0)}
 # Extensions, which no message has.
 _UNKNOWN = frozenset((0xC1, *range(0xC7, 0xCA), *range(0xD4, 0xD9)))
+# Numbers, short texts and the like: behind the bytes that follow them comes the next part.
+_PLAIN = [
+    byte not in _PARTS and byte not in _LENGTH and byte not in _UNKNOWN for byte in range(256)
+]
 
 
 def check(raw: bytes, most: int, deepest: int) -> None:
@@ -41,7 +45,7 @@ def check(raw: bytes, most: int, deepest: int) -> None:
             raise ValueError("too many parts" if most < 0 else "cut short")
         byte = raw[at]
         at += 1 + _SIZE[byte]
-        if byte < 0x80 or byte >= 0xE0:
+        if _PLAIN[byte]:
             continue
         entries = _PARTS.get(byte)
         if (size := _LENGTH.get(byte)) is not None:

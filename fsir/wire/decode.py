@@ -11,20 +11,18 @@ from fsir.task.secure import ROLES
 from fsir.wire import codec
 from fsir.wire.fields import MessageFields, read_message
 from fsir.wire.messages import (
-    OPTIONAL_ARRAYS,
     STAGES,
     STATUSES,
     Active,
     Ask,
-    Classifier,
     Message,
     Presence,
     Receipt,
     Report,
-    Subspace,
     Verdict,
 )
 from fsir.wire.sealed import read_sealed
+from fsir.wire.subspace import OPTIONAL_ARRAYS, Classifier, Subspace
 from fsir.wire.unpack import unpack
 
 Kind = TypeVar("Kind", bound=Message)

@@ -35,9 +35,10 @@ class Tap(Noise):
         self.values: list[Matrix] = []
         self.sds: list[Matrix] = []
 
-    def _bytes(self, count: int) -> bytes:
+    def normals(self, count: int) -> Matrix:
+        """Refuse what could not be described."""
         raise AuditError(
-            f"{count} bytes asked for: this mechanism draws noise that the tap cannot describe"
+            f"{count} normals asked for: this mechanism draws noise that the tap cannot describe"
         )
 
     def perturb(self, values: Matrix, sd: float, step: int) -> Integers:

@@ -14,6 +14,7 @@ from sim_devices.audit.bounds.search import SEARCH_SAMPLES, search
 from sim_devices.audit.claim import Claim
 from sim_devices.audit.finding import Finding, best
 from sim_devices.audit.mechanisms import PROVEN
+from sim_devices.audit.opened import rounds as opened_rounds
 from sim_devices.audit.opened import views
 from sim_devices.audit.opened.shipped import of_opening
 from sim_devices.audit.pairs import PAIRS, AuditError, Pair, Records, pair
@@ -89,6 +90,9 @@ def everything(
     yield Expected(searched("vgm", epsilon, delta, size, seed), True)
     for name in (*views.SHIPPED, *views.MUST_FAIL):
         yield Expected(views.asked(name, epsilon, delta), name in views.MUST_FAIL)
+    for name in (*opened_rounds.SHIPPED, *opened_rounds.MUST_FAIL):
+        found = opened_rounds.asked(name, epsilon, delta)
+        yield Expected(found, name in opened_rounds.MUST_FAIL)
     yield from shipped(min(runs, CASE_RUNS), seed)
     yield from rounds(ROUND_RUNS)
     for name in BROKEN:

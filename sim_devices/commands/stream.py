@@ -12,6 +12,7 @@ from fsir.net.files import writing
 from fsir.privacy.rounds.groups import group_cost, habit_cost
 from fsir.task.task import Task
 from sim_devices.commands.options import picture_folder
+from sim_devices.commands.trust import add_trust, cohort_of
 from sim_devices.results.progress import watched
 from sim_devices.scenarios import scenarios
 from sim_devices.scenarios.proposed import PublicSample
@@ -65,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--volunteer", help="whose records are public (default: the first person)")
     parser.add_argument("--data", type=Path, metavar="PATH", help="of the set (default: FSIR_DATA)")
+    add_trust(parser)
     parser.add_argument("--seed", type=int, default=1, help="of people and noise (default: 1)")
     parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the picture")
     parser.add_argument("--json", action="store_true", help="every round, for programs")
@@ -73,15 +75,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run it."""
     directory = picture_folder(options.out / f"stream-{options.people}")
-    setting = Setting(epsilon=options.epsilon)
     with watched("stream", "rounds") as moved:
         moved(0, options.rounds)
         source = _source(options)
         population = source.scenario.population
         sample = source.scenario.geometry
         assert isinstance(sample, PublicSample)
-        single = build(population, sample, setting)
-        task = proposed_for(population, sample, setting, options.rounds)
+        cohort = cohort_of(options, len(population.devices))
+        setting = Setting(epsilon=options.epsilon, cohort=cohort)
+        single = _opened(build(population, sample, setting), cohort)
+        task = _opened(proposed_for(population, sample, setting, options.rounds), cohort)
         points = []
         for point in follow(source, task, single, options.rounds, options.seed):
             points.append(point)
@@ -89,6 +92,7 @@ def run(options: argparse.Namespace) -> int:
     title = (
         f"{options.people}: {len(population.devices)} devices, epsilon {options.epsilon:g} for a "
         f"record, {single.report.records} records a round"
+        + ("" if cohort is None else f", sums of {len(population.devices)} opened by two")
     )
     with writing("--out", directory):
         picture = draw(points, directory / "stream.png", title)
@@ -98,6 +102,15 @@ def run(options: argparse.Namespace) -> int:
     else:
         _tell(task, points, source.caveats, picture)
     return 0
+
+
+def _opened(task: Task, cohort: int | None) -> Task:
+    """The task, with two aggregators if sums of a cohort are to be opened."""
+    if cohort is None:
+        return task
+    from sim_devices.network.parties import secured  # which needs `cryptography`
+
+    return secured(task, cohort)
 
 
 def _source(options: argparse.Namespace) -> Source:

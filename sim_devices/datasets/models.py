@@ -22,7 +22,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from fsir.arrays import Matrix
+from fsir.arrays import Integers, Matrix
 from sim_devices.datasets.population import DataError, DeviceStream, Population
 
 Model = Literal["I", "II", "III", "IV", "V"]
@@ -93,6 +93,16 @@ def simulate(
             _correlate(X)
         y = _response(model, X @ beta, rng, logistic)
     return (X, y) if clients is None else (X.reshape(clients, n, p), y.reshape(clients, n))
+
+
+def covariance(model: Model, features: Integers) -> Matrix:
+    """Of these features under the model; of V, given the response.
+
+    >>> covariance("II", np.arange(2)).tolist(), covariance("III", np.arange(2)).tolist()
+    ([[1.0, 0.5], [0.5, 1.0]], [[1.0, 0.0], [0.0, 1.0]])
+    """
+    lag = np.abs(np.subtract.outer(features, features))
+    return CORRELATION**lag if model in CORRELATED else (lag == 0).astype(np.float64)
 
 
 def cut_points(
@@ -201,14 +211,12 @@ def _law(model: Model, p: int, setting: Setting) -> tuple[Matrix, Matrix]:
         raise DataError("model I has two classes and no distribution function: use its labels")
     beta = _basis(model, p, setting, np.ones(active_size(p, setting)) if model == "II" else None)
     active = np.flatnonzero(beta.any(axis=1))
-    lag = np.abs(np.subtract.outer(active, active))
-    Sigma = CORRELATION**lag if model in CORRELATED else (lag == 0).astype(np.float64)
-    covariance = beta[active].T @ Sigma @ beta[active]
+    known = beta[active].T @ covariance(model, active) @ beta[active]
     z = ndtri((np.arange(4000) + 0.5) / 4000)
     values = 1e-3 * np.sinh(np.linspace(-21.4, 21.4, 2001))
     if model == "V":
         return values, np.asarray(ndtr(values))
-    return values, np.array([_given_one(model, y, z, covariance).mean() for y in values])
+    return values, np.array([_given_one(model, y, z, known).mean() for y in values])
 
 
 def _given_one(model: Model, y: float, z: Matrix, covariance: Matrix) -> Matrix:

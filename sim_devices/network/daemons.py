@@ -12,8 +12,10 @@ from pathlib import Path
 import tomli_w
 
 from fsir.task.public_map import as_text
+from fsir.task.secure import LEADER
 from fsir.task.task import Task
 
+REST_SECONDS = 1.0  # without a report, after which the leader opens all that waits
 _LAST_LINES = 8  # of a log, shown if it goes wrong
 _PATIENCE_SECONDS = 20.0  # for the end of a process
 
@@ -61,6 +63,9 @@ def aggregators(
     command = [sys.executable, "-m", "aggregator", "serve", "--task", str(task_file)]
     command += ["--broker", url, *options]
     roles = {role: ["--role", role, "--role-key", str(path)] for role, path in keys.items()}
+    if LEADER in roles:
+        # Devices come at once: one large sum counts them all, and bears the least noise.
+        roles[LEADER] += ["--wait", str(REST_SECONDS)]
     with ExitStack() as stack:
         started = [
             stack.enter_context(_started(name, [*command, *more], directory))

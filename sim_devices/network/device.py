@@ -39,6 +39,7 @@ class VirtualDevice:
         self._connection = connection_of(
             self._broker, f"sim-{self.name}", self.agent.subscriptions(), self._inbox
         )
+        self.phase = self.agent.phase  # as it was after its last turn
         self._was_up = False
         self._due = 0.0
         self._ask_at = 0.0
@@ -56,7 +57,12 @@ class VirtualDevice:
     @property
     def done(self) -> bool:
         """Whether the aggregator has answered the final report, or the device takes no part."""
-        return self.agent.phase in (Phase.SERVING, Phase.STOPPED)
+        return self.phase in (Phase.SERVING, Phase.STOPPED)
+
+    @property
+    def unanswered(self) -> bool:
+        """Whether it waits for a task or a receipt; an active set comes after all have voted."""
+        return not self.done and self.phase != Phase.SCREENED
 
     def fileno(self) -> int | None:
         """What to wait on, if connected."""
@@ -66,6 +72,12 @@ class VirtualDevice:
         """Take what has arrived, send what waits, connect if it is time."""
         self._connection.step(now)
         self._due = self._connection.next_due(now)
+
+    @property
+    def wants_turn(self) -> bool:
+        """Whether an exchange has changed something for the agent: a mere confirmation has not."""
+        moved = self._connection.up != self._was_up
+        return moved or bool(self._inbox) or self._connection.wants_write()
 
     def next_due(self, now: float) -> float:
         """When it has something to do, if nothing arrives meanwhile."""
@@ -93,6 +105,7 @@ class VirtualDevice:
                 self.messages_sent += 1
                 self.reports.add(publication.payload)
             self._connection.publish(publication.topic, publication.payload)
+        self.phase = self.agent.phase
 
     def _notice(self, now: float) -> None:
         """Tell the agent that the connection has come or gone."""
@@ -114,7 +127,7 @@ class VirtualDevice:
 
     @property
     def _asks(self) -> bool:
-        return self._connection.up and self.agent.phase in (Phase.WAITING, Phase.SCREENED)
+        return self._connection.up and self.phase in (Phase.WAITING, Phase.SCREENED)
 
     @property
     def _learns(self) -> bool:
@@ -142,6 +155,10 @@ class VirtualDevice:
         """Gone in an instant and back: what was not committed is lost, the disk remains."""
         self._connection.cut(now)
         self._start()
+
+    def rest(self) -> None:
+        """Leave the broker with a good-bye, as an agent may that has its receipts."""
+        self._connection.rest(math.inf)
 
     def leave(self) -> None:
         """Say good-bye."""

@@ -14,6 +14,7 @@ from edge_agent.agent import Agent, Phase
 from edge_agent.consent.policy import Policy
 from edge_agent.state.state import State
 from fsir.limits import MAX_ROUNDS
+from fsir.net.backoff import Delays
 from fsir.net.broker import Broker
 from fsir.privacy.noise import SeededNoise
 from fsir.task.task import MECHANISMS, Task
@@ -23,7 +24,7 @@ from sim_devices.datasets.population import DeviceStream, Population
 from sim_devices.network.broker import LocalBroker
 from sim_devices.network.daemons import Daemons, aggregators
 from sim_devices.network.device import VirtualDevice
-from sim_devices.network.fleet import Faults, Fleet
+from sim_devices.network.fleet import Faults, Fleet, attendance
 from sim_devices.network.observer import FederationError, Observer
 
 # A simulated device agrees to whatever its user asked for on the command line, and has no owner who
@@ -37,6 +38,7 @@ WILLING = Policy(
     rounds=MAX_ROUNDS,
 )
 PATIENCE_SECONDS = 300.0
+SLOWEST_PER_SECOND = 100  # devices that one machine simulates; who asks again sooner slows all down
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,9 +84,10 @@ def federate(
             parties = Parties.new()
             task = parties.secured(task, cohort)
             keys = parties.write(Path(directory))
-        fleet = _fleet(population, task, url, seed, faults or Faults())
-        options = _options(len(fleet.devices), server.kind)
+        faults = faults or Faults()
+        options = _options(attendance(len(population.devices), faults, seed), server.kind)
         with aggregators(task, url, Path(directory), options, keys) as daemon:
+            fleet = _fleet(population, task, url, seed, faults)
             subspace = _run(fleet, Observer(url, task, fleet), daemon, progress, patience)
             seconds = time.monotonic() - start
             return _outcome(fleet, task, subspace, seconds, server.kind)
@@ -92,8 +95,9 @@ def federate(
 
 def _fleet(population: Population, task: Task, url: str, seed: int, faults: Faults) -> Fleet:
     broker = Broker.parse(url)
+    delays = _delays(len(population.devices))
     devices = [
-        VirtualDevice(_offered(stream, task), _agent_maker(stream, task.name, seed), broker)
+        VirtualDevice(_offered(stream, task), _agent_maker(stream, task.name, seed, delays), broker)
         for stream in population.devices
     ]
     return Fleet(devices, faults, seed)
@@ -105,11 +109,18 @@ def _offered(stream: DeviceStream, task: Task) -> DeviceStream:
     return filled(stream, records) if task.counts_refused else stream
 
 
-def _agent_maker(stream: DeviceStream, name: str, seed: int) -> Callable[[], Agent]:
+def _delays(devices: int) -> Delays:
+    """When to ask again: a machine that plays all devices is slower, the more there are."""
+    usual = Delays()
+    first = max(usual.first, devices / SLOWEST_PER_SECOND)
+    return Delays(first=first, longest=max(usual.longest, first))
+
+
+def _agent_maker(stream: DeviceStream, name: str, seed: int, delays: Delays) -> Callable[[], Agent]:
     """Agents of one device over one state, which survives the crash of an agent as a disk does."""
     state = State(None, stream.device, simulated=True)
     noise = SeededNoise(seed, stream.device)
-    return lambda: Agent(state, name, WILLING, noise=noise, simulated=True)
+    return lambda: Agent(state, name, WILLING, noise=noise, simulated=True, delays=delays)
 
 
 def _options(devices: int, broker: str) -> list[str]:

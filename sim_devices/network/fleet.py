@@ -7,6 +7,7 @@ wait cost nothing.
 
 from __future__ import annotations
 
+import gc
 import heapq
 import random
 import resource
@@ -15,10 +16,18 @@ import time
 from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sim_devices.network.device import VirtualDevice
 
 CONNECTING_AT_ONCE = 50  # a broker takes its time to greet thousands
+# Who waits for an answer while thousands of others connect asks again, and makes them all slower.
+UNANSWERED_AT_ONCE = 2000
+LISTENERS = (
+    10_000  # in a larger fleet who has a receipt leaves: a process has so many lines at most
+)
+STALLED_SECONDS = 1.0  # without an answer to anybody: they may wait for those who are yet to come
+T = TypeVar("T")
 LATE_SECONDS = 3.0  # after which late devices come
 _TICK_SECONDS = 0.05
 
@@ -38,8 +47,7 @@ class Fleet:
 
     def __init__(self, devices: Sequence[VirtualDevice], faults: Faults, seed: int) -> None:
         rng = random.Random(seed)
-        came = [device for device in devices if rng.random() >= faults.absent]
-        self.devices = came or list(devices[:1])
+        self.devices = _came(devices, faults, rng)
         for device in self.devices:
             half = max(1, device.records // 2)
             device.starts_at = LATE_SECONDS if rng.random() < faults.late else 0.0
@@ -52,25 +60,51 @@ class Fleet:
         self._turns = 0
         self._latest: dict[VirtualDevice, int] = {}  # the turn of each
         self._finished: set[VirtualDevice] = set()
+        self._unanswered: set[VirtualDevice] = set()  # of those who have come
+        self._moved_at = float("-inf")  # the last time that one of them had its answer
 
     def run(
         self, finished: Callable[[], bool], seconds: float, progress: Callable[[int], None]
     ) -> bool:
         """Drive all devices until `finished`; False if that takes longer than `seconds`."""
         _raise_descriptor_limit()
+        gc.disable()  # all devices stay until the end: looking at each of them again finds nothing
+        try:
+            return self._drive(finished, seconds, progress)
+        finally:
+            gc.enable()
+
+    def _drive(
+        self, finished: Callable[[], bool], seconds: float, progress: Callable[[int], None]
+    ) -> bool:
         start = time.monotonic()
         waiting = deque(sorted(self.devices, key=lambda device: device.starts_at))
         while time.monotonic() - start < seconds:
             now = time.monotonic()
-            for _ in range(min(CONNECTING_AT_ONCE, len(waiting))):
-                if now - start >= waiting[0].starts_at:
-                    self._turn(waiting.popleft(), now)
+            more = self._admit(waiting, start, now)
             self._turn_due(now)
-            self._read(self._pause(now, bool(waiting)))
+            self._read(self._pause(now, more))
             progress(self.done)
             if not waiting and finished():
                 return True
         return False
+
+    def _admit(self, waiting: deque[VirtualDevice], start: float, now: float) -> bool:
+        """Let some of those come whose time it is; False if nobody has."""
+        room = self._room(now)
+        came = 0
+        while waiting and came < room and now - start >= waiting[0].starts_at:
+            self._turn(waiting.popleft(), now)
+            came += 1
+        return came > 0
+
+    def _room(self, now: float) -> int:
+        """How many may come now."""
+        room = min(UNANSWERED_AT_ONCE - len(self._unanswered), CONNECTING_AT_ONCE)
+        if room <= 0 and now - self._moved_at >= STALLED_SECONDS:
+            self._moved_at = now
+            return CONNECTING_AT_ONCE
+        return room
 
     def _turn(self, device: VirtualDevice, now: float) -> None:
         """Let a device do a little of everything, and note when it is to have its next turn."""
@@ -79,9 +113,21 @@ class Fleet:
         self._turns += 1
         self._latest[device] = self._turns
         heapq.heappush(self._due, (device.next_due(now), self._turns, device))
+        self._note(device, now)
+
+    def _note(self, device: VirtualDevice, now: float) -> None:
+        """Keep count of who has been answered."""
+        if device.unanswered:
+            self._unanswered.add(device)
+        elif device in self._unanswered:
+            self._unanswered.remove(device)
+            self._moved_at = now
         if device.done and device not in self._finished:
             self._finished.add(device)
             self.done = len(self._finished)
+            if len(self.devices) > LISTENERS:
+                device.rest()
+                self._watch(device)
 
     def _turn_due(self, now: float) -> None:
         due = []
@@ -120,8 +166,10 @@ class Fleet:
         while (events := self._selector.select(timeout)) and time.monotonic() < deadline:
             now = time.monotonic()
             for key, _ in events:
-                key.data.exchange(now)
-                self._turn(key.data, now)
+                device = key.data
+                device.exchange(now)
+                if device.wants_turn or device.fileno() != key.fd:
+                    self._turn(device, now)
             timeout = 0.0
 
     def close(self) -> None:
@@ -129,6 +177,16 @@ class Fleet:
         for device in self.devices:
             device.leave()
         self._selector.close()
+
+
+def attendance(devices: int, faults: Faults, seed: int) -> int:
+    """How many of so many devices will come."""
+    return len(_came(range(devices), faults, random.Random(seed)))
+
+
+def _came(devices: Sequence[T], faults: Faults, rng: random.Random) -> list[T]:
+    came = [device for device in devices if rng.random() >= faults.absent]
+    return came or list(devices[:1])
 
 
 def _raise_descriptor_limit() -> None:

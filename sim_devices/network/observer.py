@@ -55,7 +55,7 @@ class Observer:
         self._read()
         if self._fleet.done < len(self._fleet.devices):
             return False
-        accepted = sum(device.agent.phase == Phase.SERVING for device in self._fleet.devices)
+        accepted = sum(device.phase == Phase.SERVING for device in self._fleet.devices)
         if accepted == 0 or self.counted >= max(1, accepted - self._most_left):
             return True
         self._ask_again()

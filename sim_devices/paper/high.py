@@ -6,7 +6,9 @@ gaussian   private: two reports of every device about the same records; the firs
            of all features times a response code, from which the aggregator selects
 funnel     private: four such reports, each about fewer features
 votes      private: devices vote from their own noisy slice sums
-secure     as gaussian, but two aggregators open the sums of all clients
+refined    as funnel, with more for its first report and slices that are finer in the tails
+secure     as gaussian with such slices, but two aggregators open the sums of all clients
+secure-funnel  as refined, but two aggregators open the sums of all clients
 none       the floor: no noise, and the active set is known
 
 All private ways share the paper's total budget over their reports.
@@ -15,9 +17,8 @@ All private ways share the paper's total budget over their reports.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -31,31 +32,25 @@ from fsir.privacy.quantiser import Quantiser
 from sim_devices.datasets.models import (
     MODELS,
     active_size,
-    cut_points,
     dimension,
     simulate,
     slice_count,
     true_basis,
 )
 from sim_devices.paper import profiles
-from sim_devices.paper.cells import Cell
+from sim_devices.paper.cells import Cell, ExperimentError
 from sim_devices.paper.exact import ExactMoments, client_moments
 from sim_devices.paper.low import stream
 from sim_devices.paper.merged_release import noiseless_basis, released_basis
-from sim_devices.paper.private_screening import (
-    FUNNEL,
-    TWO_STAGES,
-    Rows,
-    funnelled,
-    high_task,
-    screened,
-    voted,
-)
+from sim_devices.paper.screening.private_screening import Rows, funnelled, screened, voted
+from sim_devices.paper.screening.ways import TWO_STAGES, WAYS, high_task, public_cuts
 
-HighMechanism = Literal["gaussian", "funnel", "iid", "vgm", "none", "votes", "secure"]
-SHARED: HighMechanism = "secure"
+HighMechanism = Literal[
+    "gaussian", "funnel", "iid", "vgm", "none", "votes", "secure", "refined", "secure-funnel"
+]
 _ALL: tuple[HighMechanism, ...] = get_args(HighMechanism)
-HIGH_MECHANISMS = tuple(name for name in _ALL if name != SHARED)  # those of the tables
+HIGH_MECHANISMS = _ALL[:6]  # those of the paper's tables
+SHARED_MECHANISMS: tuple[HighMechanism, ...] = ("refined", "secure", "secure-funnel", "none")
 
 
 @dataclass(frozen=True)
@@ -77,6 +72,14 @@ class Published:
     noise: profiles.VgmNoise
 
 
+def _refined(mechanisms: Iterable[HighMechanism]) -> bool:
+    """Whether a run has the finer slices, which all of its ways then have."""
+    asked = {WAYS[name].refined for name in mechanisms if name in WAYS}
+    if len(asked) > 1:
+        raise ExperimentError("ways with and without finer slices cannot share one replication")
+    return True in asked
+
+
 class HighReplication:
     """Everything that the cells of one model and one p share in one replication."""
 
@@ -93,6 +96,7 @@ class HighReplication:
         self.p = self.cells[0].p
         self.d = dimension(self.model)
         self.mechanisms = tuple(mechanisms)
+        self._refined = _refined(self.mechanisms)
         self.profile = profile
         self.n = self.cells[0].n
         self._key = (seed, len(MODELS) + MODELS.index(self.model), replication, self.p)
@@ -131,16 +135,10 @@ class HighReplication:
         self, cell: Cell, mechanism: HighMechanism, rng: np.random.Generator
     ) -> tuple[tuple[int, ...], Matrix]:
         rows = self._rows.first(cell.clients)
-        shared = mechanism == SHARED
-        ways: dict[str, Callable[..., tuple[int, ...]]] = {
-            "gaussian": screened,
-            SHARED: partial(screened, shared=True),
-            "funnel": funnelled,
-            "votes": voted,
-        }
-        active = ways[mechanism](rows, cell, rng)
-        before = sum(share for _, share in FUNNEL) if mechanism == "funnel" else TWO_STAGES
-        task = high_task(cell, before, shared=shared)
+        way = WAYS[mechanism]
+        select = voted if mechanism == "votes" else funnelled if len(way.stages) > 1 else screened
+        active = select(rows, cell, way, rng)
+        task = high_task(cell, way.before, way=way)
         stage = final_stage(task, active)
         exact = rows.moments(task, stage, active)
         return active, released_basis(stage, exact, cell.clients, self.d, rng)
@@ -189,7 +187,7 @@ class HighReplication:
         task = high_task(cell, TWO_STAGES)
         stage = first_stage(task)
         quantiser = Quantiser(task, stage)
-        cuts = np.array(cut_points(self.model, self.p, "high"))
+        cuts = np.array(public_cuts(self.model, self.p, refined=self._refined))
         H = slice_count(self.model)
         records = self.n  # here the printed n fits, not 1500
         threshold = math.sqrt(math.log(self.p) / (records / H))

@@ -45,9 +45,12 @@ from sim_devices.paper.merged_release import (
     released_basis,
 )
 from sim_devices.paper.profiles import ClientStatistics, Profile, VgmNoise
+from sim_devices.paper.screening.ways import opened_together
 
-Mechanism = Literal["gaussian", "iid", "vgm", "none"]
-MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
+Mechanism = Literal["gaussian", "iid", "vgm", "none", "secure"]
+_ALL: tuple[Mechanism, ...] = get_args(Mechanism)
+MECHANISMS = _ALL[:4]  # those of the paper's tables
+SHARED_MECHANISMS: tuple[Mechanism, ...] = ("gaussian", "secure", "none")
 BLOCK_CLIENTS = 10
 BLOCK_RECORDS = 5000
 
@@ -118,13 +121,14 @@ class Replication:
 
     def basis(self, cell: Cell, mechanism: Mechanism) -> Matrix:
         """One estimate."""
-        labels = (round(1000 * cell.epsilon), cell.n, cell.clients, MECHANISMS.index(mechanism))
+        labels = (round(1000 * cell.epsilon), cell.n, cell.clients, _ALL.index(mechanism))
         rng = stream(*self._key, 2, *labels)
         if mechanism == "none":
             return noiseless_basis(self._raw[cell.n].first(cell.clients), self.d)
         more = self.setup.covariance_epsilon or cell.epsilon
-        if mechanism == "gaussian":
-            stage = first_stage(low_task(cell, more, self.setup.norm_per_root))
+        if mechanism in ("gaussian", "secure"):
+            task = low_task(cell, more, self.setup.norm_per_root)
+            stage = first_stage(opened_together(task, cell) if mechanism == "secure" else task)
             return released_basis(stage, self.exact(cell), cell.clients, self.d, rng)
         statistics = self._published[cell.n]
         profile = self.setup.profile
@@ -164,7 +168,7 @@ class Replication:
             longest = self._sizes[-1]
             for rows, response in zip(X[:, :longest], y[:, :longest], strict=True):
                 one_hot = self._one_hot(response)
-                if "gaussian" in mechanisms:
+                if mechanisms & {"gaussian", "secure"}:
                     kept = quantiser.clipped(quantiser.truncated(rows))
                     clipped.append(client_moments(kept, one_hot, self._sizes))
                 if "none" in mechanisms:

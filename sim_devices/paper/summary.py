@@ -75,27 +75,29 @@ _LOSSES = ("iid", "vgm", "gaussian", "funnel", "votes", "none")
 _SCREENED = ("vgm", "gaussian", "funnel", "votes")
 
 
-def table_csv(known: Means) -> str:
+def table_csv(
+    known: Means, names: Sequence[str] = _LOSSES, screened: Sequence[str] = _SCREENED
+) -> str:
     """One line per cell, every mechanism beside the paper's numbers."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    columns = [f"{name}{part}" for name in _LOSSES for part in ("", "_se")]
-    recalls = [f"{name}_{part}" for name in _SCREENED for part in ("recall", "size")]
+    columns = [f"{name}{part}" for name in names for part in ("", "_se")]
+    recalls = [f"{name}_{part}" for name in screened for part in ("recall", "size")]
     writer.writerow([*_PLACE, "replications", "paper_iid", "paper_vgm", *columns, *recalls])
     for cell in [*cells("low"), *cells("high")]:
-        if (cell, "gaussian") in known:
-            writer.writerow(_row(known, cell))
+        if (cell, "none") in known:
+            writer.writerow(_row(known, cell, names, screened))
     return text.getvalue()
 
 
-def _row(known: Means, cell: Cell) -> list[Any]:
+def _row(known: Means, cell: Cell, names: Sequence[str], screened: Sequence[str]) -> list[Any]:
     place = [cell.setting, f"{cell.epsilon:g}", cell.model, cell.p, cell.n, cell.clients]
-    row = [*place, known[cell, "gaussian"].replications]
+    row = [*place, known[cell, "none"].replications]
     row += [printed()[cell, name].loss for name in ("iid", "vgm")]
-    for name in _LOSSES:
+    for name in names:
         mean = known.get((cell, name))
         row += ["", ""] if mean is None else [f"{mean.loss:.4f}", f"{mean.standard_error:.4f}"]
-    for name in _SCREENED:
+    for name in screened:
         mean = known.get((cell, name))
         if mean is None or mean.recall is None:
             row += ["", ""]

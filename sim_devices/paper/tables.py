@@ -17,12 +17,17 @@ from pathlib import Path
 from typing import Any
 
 from sim_devices.datasets.models import MODELS, Model
+from sim_devices.paper import high, low
 from sim_devices.paper.cells import HIGH_PS, LOW_P, Cell, ExperimentError, cells
-from sim_devices.paper.high import HIGH_MECHANISMS, HighReplication
+from sim_devices.paper.high import HighReplication
 from sim_devices.paper.low import Replication, Setup
 
 QUICK = {"low": 40, "high": 10}
 PUBLISHED = {"low": 400, "high": 10}
+LOCAL = "local"  # the paper's tables
+SECURE = "secure"  # what two aggregators open, beside the same with local noise
+_MECHANISMS = {LOCAL: low.MECHANISMS, SECURE: low.SHARED_MECHANISMS}
+_HIGH_MECHANISMS = {LOCAL: high.HIGH_MECHANISMS, SECURE: high.SHARED_MECHANISMS}
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,7 @@ class Unit:
     model: Model
     p: int
     replication: int
+    trust: str = LOCAL
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,25 +55,38 @@ class Value:
     size: int | None = None
 
 
-def units(replications: dict[str, int]) -> list[Unit]:
+def units(replications: dict[str, int], trust: str = LOCAL) -> list[Unit]:
     """Everything to be done, the low-dimensional setting first."""
-    low = [Unit("low", model, LOW_P, r) for r in range(replications["low"]) for model in MODELS]
-    high = [
-        Unit("high", model, p, r)
+    few = [
+        Unit("low", model, LOW_P, r, trust) for r in range(replications["low"]) for model in MODELS
+    ]
+    many = [
+        Unit("high", model, p, r, trust)
         for r in range(replications["high"])
         for p in HIGH_PS
         for model in MODELS
     ]
-    return low + high
+    return few + many
+
+
+def wanted_cells(setting: str, trust: str) -> list[Cell]:
+    """The cells of a setting: all, or those with enough clients for a sum to hide anybody."""
+    return [cell for cell in cells(setting) if trust == LOCAL or cell.clients > 1]
 
 
 def run_unit(unit: Unit, seed: int) -> list[Value]:
     """Compute one unit."""
-    wanted = [cell for cell in cells(unit.setting) if cell.model == unit.model and cell.p == unit.p]
+    wanted = [
+        cell
+        for cell in wanted_cells(unit.setting, unit.trust)
+        if cell.model == unit.model and cell.p == unit.p
+    ]
     if unit.setting == "low":
-        losses = Replication(unit.replication, seed, wanted, Setup()).losses()
+        setup = Setup(mechanisms=_MECHANISMS[unit.trust])
+        losses = Replication(unit.replication, seed, wanted, setup).losses()
         return [_value(cell, mechanism, loss) for (cell, mechanism), loss in losses.items()]
-    outcomes = HighReplication(unit.replication, seed, wanted, HIGH_MECHANISMS).outcomes()
+    mechanisms = _HIGH_MECHANISMS[unit.trust]
+    outcomes = HighReplication(unit.replication, seed, wanted, mechanisms).outcomes()
     return [
         _value(cell, mechanism, outcome.loss, outcome.recall, outcome.size)
         for (cell, mechanism), outcome in outcomes.items()

@@ -40,8 +40,11 @@ def follow(source: Source, task: Task, single: Task, rounds: int, seed: int) -> 
         if once is None:
             first = Fleet(single, seed)
             first.report(1, recorded.devices)
-            once = estimate(single, totals_of(first.history, {1: 1.0}))
+            totals = totals_of(first.history, {1: 1.0})
+            totals.devices = first.devices([1])
+            once = estimate(single, totals)
         kept = remember(task, fleet.history)
+        kept.totals.devices = fleet.devices(kept.weights)
         found = estimate(task, kept.totals, version=number)
         yield Point(
             round=number,

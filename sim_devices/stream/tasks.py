@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fsir.contract import task_from_table
-from fsir.privacy.rounds.factorisation import factorisation_of
 from fsir.proposal.constants import Expectation
+from fsir.proposal.rounds import over_rounds
 from fsir.task.task import Estimate, Task
 from sim_devices.datasets.population import Population
 from sim_devices.scenarios.proposed import PublicSample, with_sections
@@ -36,15 +36,13 @@ def proposed_for(
     task = with_rounds(build(population, sample, setting), rounds)
     if rounds == 1:
         return task
-    n = task.report.records or 1
-    factorisation = factorisation_of(task)
-    times = rounds / (factorisation.norm * factorisation.variance([1.0] * rounds) ** 0.5)
-    expected = Expectation(
+    of_one = Expectation(
         devices=len(population.devices),
-        records=round(n * times),
+        records=task.report.records or 1,
         epsilon=task.privacy.epsilon,
         delta=task.privacy.delta,
         unit_records=task.privacy.unit_records,
+        cohort=setting.cohort,
     )
-    sections = sample.proposal(population.classes, expected).sections
+    sections = sample.proposal(population.classes, over_rounds(of_one, rounds)).sections
     return task_from_table(with_sections(task.table(), sections))

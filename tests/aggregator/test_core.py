@@ -11,30 +11,50 @@ import numpy as np
 import pytest
 
 from aggregator import core, intake, merging
-from aggregator.store.base import StoreError
+from aggregator.store.base import ReportRow, StoreBusyError, StoreError
 from tests.aggregator.batches import deliver, kinds, start, started, verdict_of
 from tests.aggregator.federations import make_task, report, topic
 
 TASK = make_task(p=3, records=60)
+OLD = replace(TASK, version=1)
+COUNTED = 100_000
 
 
 def test_after_a_start_all_receipts_are_repeated_some_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A crash may have held the last ones back, and a broker may have lost the others."""
+    """Where nobody asks; a crash may have held some back, and a broker may have lost the others."""
     monkeypatch.setattr(core, "RECEIPTS_AT_ONCE", 4)
-    first = started(tmp_path / "s.db", TASK)
-    told = [p for batch in (range(3), range(3, 10)) for p in deliver(first, TASK, batch)]
+    first = started(tmp_path / "s.db", OLD)
+    told = [p for batch in (range(3), range(3, 10)) for p in deliver(first, OLD, batch)]
     assert first.receipts() == []  # they have just been sent
     first.withdraw("d1", 2.0)
     first.store.close()
-    again, published = start(tmp_path / "s.db", TASK)
+    again, published = start(tmp_path / "s.db", OLD)
     assert kinds(published) == ["task"]
-    deliver(again, TASK, range(10, 12), 3.0)
+    deliver(again, OLD, range(10, 12), 3.0)
     pages = [again.receipts() for _ in range(5)]
     assert [len(page) for page in pages] == [4, 4, 1, 0, 0]
     assert pages[0][0].topic.endswith("/d9")  # the newest first
     assert {p for page in pages for p in page} == {p for p in told if not p.topic.endswith("/d1")}
+
+
+def test_where_devices_ask_a_new_connection_repeats_no_receipts(tmp_path: Path) -> None:
+    """However many devices were counted: a worker has a handful of things to say."""
+    aggregator = started(tmp_path / "s.db", TASK)
+    (first,) = deliver(aggregator, TASK, range(1))
+    rows = (
+        ReportRow(device=f"d{i}", stage="final", id=bytes(16), n=60, raw=b"", at=1.0)
+        for i in range(1, COUNTED)
+    )
+    with aggregator.store.transaction():
+        aggregator.store.insert(1, rows)
+    assert len(aggregator.store.last(1, ["d0", f"d{COUNTED - 1}"])) == 2
+    aggregator.estimate(2.0)
+    said = aggregator.start(3.0) + aggregator.receipts() + aggregator.tick(4.0)
+    assert kinds(said) == ["task", "subspace"]
+    assert aggregator.receipts() == []
+    assert not first.retain
 
 
 def test_two_tasks_of_one_name_are_refused(tmp_path: Path) -> None:
@@ -94,12 +114,41 @@ def test_an_exception_in_the_transaction_leaves_the_others_counted(
     monkeypatch.setattr(merging, "receipt", fails_on_one)
     for i, device in enumerate(("a", "cursed", "b")):
         aggregator.take(topic(TASK, device), report(TASK, device, i))
-    aggregator.commit(1.0)
+    assert len(aggregator.commit(1.0)) == 2
     assert aggregator.store.totals(1, "final").devices == 2
     assert aggregator.waiting == 0
+    (kept,) = aggregator.store.refused(9)  # what is acknowledged is somewhere
+    assert (kept.device, kept.reason) == ("cursed", "internal error")
+    assert kept.raw == report(TASK, "cursed", 1)
+    assert aggregator.verdicts["test", "internal error"] == 1
     aggregator.take(topic(TASK, "c"), report(TASK, "c", 7))
     aggregator.commit(2.0)
     assert aggregator.store.totals(1, "final").devices == 3
+
+
+def test_what_can_be_kept_nowhere_is_not_acknowledged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither counted nor refused: it waits, and the others are not counted twice."""
+    aggregator = started(tmp_path / "s.db", TASK)
+    with monkeypatch.context() as broken:
+        real = merging.receipt
+        broken.setattr(
+            merging,
+            "receipt",
+            lambda f, device, *rest: 1 / 0 if device == "cursed" else real(f, device, *rest),
+        )
+        broken.setattr(aggregator.store, "refuse", lambda rows: [][0])
+        for i, device in enumerate(("a", "cursed", "b")):
+            aggregator.take(topic(TASK, device), report(TASK, device, i))
+        with pytest.raises(StoreBusyError, match=r"neither counted nor refused \(IndexError"):
+            aggregator.commit(1.0)
+        assert aggregator.waiting == 3
+    assert len(aggregator.commit(2.0)) == 3
+    assert aggregator.waiting == 0
+    assert aggregator.store.totals(1, "final").devices == 3
+    assert aggregator.verdicts["test", "counted"] == 3
+    assert list(aggregator.store.refused(9)) == []
 
 
 def test_sums_at_the_end_of_64_bits_refuse_and_do_not_wrap_round(tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -104,6 +106,48 @@ def test_while_the_store_is_busy_nothing_is_answered(
     assert healths == ["ok"] + ["database or disk is full"] * 4
     assert daemon.health()["store"] == "ok"
     assert "nothing is acknowledged; again in 2.0 s" in caplog.text
+
+
+def test_a_store_out_of_reach_at_a_new_connection_is_named(
+    daemon: Daemon, waits: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody connects to a broker without a store: HAProxy and operators read why."""
+
+    def away(now: float) -> None:
+        raise StoreBusyError("connection to server failed")
+
+    monkeypatch.setattr(daemon.aggregator, "start", away)
+    daemon.run()
+    assert waits == [1.0, 2.0, 3.0, 3.0, 3.0, 3.0]
+    health = daemon.health()
+    assert (health["ok"], health["store"]) == (False, "connection to server failed")
+
+
+def test_a_store_out_of_reach_is_looked_at_less_and_less_often(
+    daemon: Daemon, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """While no report comes in; as soon as it is back all is well."""
+    honest = daemon.aggregator.tick
+
+    def away(now: float) -> None:
+        raise StoreBusyError("connection to server failed")
+
+    wire: Any = SimpleNamespace(publish=lambda publications: None)
+    looks = []
+    with monkeypatch.context() as still:
+        still.setattr(time, "monotonic", lambda: 100.0)
+        still.setattr(daemon.aggregator, "tick", away)
+        for _ in range(5):
+            daemon._next_look = 0.0
+            daemon._timers(wire)
+            looks.append(daemon._next_look - 100.0)
+    assert looks == [0.5, 1.0, 2.0, 3.0, 3.0]
+    assert daemon.health()["store"] == "connection to server failed"
+    assert daemon.aggregator.tick == honest
+    daemon._next_look = 0.0
+    daemon._timers(wire)
+    assert daemon.health()["store"] == "ok"
+    assert daemon._looks == 0
 
 
 def test_a_stop_while_the_store_is_busy_ends_the_wait(

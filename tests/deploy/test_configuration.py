@@ -132,9 +132,10 @@ def test_systemd_rates_the_units_as_safe(name: str) -> None:
 def test_scripts_and_containers_pass_their_linters() -> None:
     need("shellcheck", "hadolint", "check-jsonschema")
     run("shellcheck", DEPLOY / "install-pi.sh", DEPLOY / "docker/prepare.sh")
+    run("shellcheck", DEPLOY / "cells/prepare.sh")
     run("hadolint", DEPLOY / "docker/Dockerfile")
-    compose = DEPLOY / "docker/compose.yaml"
-    run("check-jsonschema", "--builtin-schema", "vendor.compose-spec", compose)
+    composed = [DEPLOY / "docker/compose.yaml", DEPLOY / "cells/compose.yaml"]
+    run("check-jsonschema", "--builtin-schema", "vendor.compose-spec", *composed)
 
 
 def test_the_provisioning_command_is_clean() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,18 @@ def test_images_run_without_root() -> None:
     for stage in stages:
         if "ENTRYPOINT" in stage and " AS prepare" not in stage:
             assert re.search(r"^USER [1-9]\d*:[1-9]\d*$", stage, re.MULTILINE), stage
+
+
+@pytest.mark.parametrize("target", ["agent", "aggregator"])
+def test_images_can_take_part_where_two_aggregators_open_sums(target: str) -> None:
+    """A device seals its report, too: without the extra it would refuse such a task."""
+    text = (DOCKER / "Dockerfile").read_text()
+    stage = text.partition(f" AS {target}\n")[2].partition("\nFROM ")[0]
+    (extras,) = re.findall(r"/wheels/\*\.whl\)\[([a-z,]+)\]", stage)
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        offered = tomllib.load(file)["project"]["optional-dependencies"]
+    assert "secure" in extras.split(",")
+    assert set(extras.split(",")) <= set(offered)
 
 
 def test_what_is_copied_exists_and_nothing_else_is_sent() -> None:

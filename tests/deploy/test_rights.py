@@ -137,11 +137,19 @@ def test_a_device_reads_both_receipts_and_no_word_between_aggregators(parties: P
         assert a.until("last") == [f"{TASK}/receipt/A/helper mine", f"{TASK}/receipt/A last"]
 
 
-def test_a_helper_reads_reports_and_what_the_leader_says(parties: Parties) -> None:
+def test_a_helper_reads_asks_reports_and_what_the_leader_says(parties: Parties) -> None:
     with parties.helper.listening("#") as helper:
         parties.aggregator.publish(f"{TASK}/cohort/leader", "open these")
         parties.aggregator.publish(f"{TASK}/receipt/A", "private")
-        parties.a.publish(f"{TASK}/ask/A", "private")
+        parties.a.publish(f"{TASK}/ask/B", "of somebody else")
+        parties.a.publish(f"{TASK}/ask/A", "what is known of me?")
         parties.a.publish(f"{TASK}/report/A", "last")
-        said = ("cohort/leader open these", "report/A last")
+        said = ("cohort/leader open these", "ask/A what is known of me?", "report/A last")
         assert helper.until("last") == [f"{TASK}/{line}" for line in said]
+
+
+def test_no_device_writes_on_the_topic_of_a_workers_probe(parties: Parties) -> None:
+    with parties.aggregator.listening("#") as worker:
+        parties.a.publish(f"{TASK}/probe/w", "forged")
+        parties.a.publish(f"{TASK}/report/A", "last")
+        assert worker.until("last") == [f"{TASK}/report/A last"]

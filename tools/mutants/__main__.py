@@ -16,7 +16,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tools.mutants.catalogue import MUTANTS, Mutant
+from tools.mutants.catalogue import MUTANTS
+from tools.mutants.mutant import Mutant
 from tools.mutants.trial import Outcome, tried
 
 ROOT = Path(__file__).resolve().parents[2]

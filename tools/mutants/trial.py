@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from tools.mutants.catalogue import MovedError, Mutant
+from tools.mutants.mutant import MovedError, Mutant
 
 COPIED = ("fsir", "edge_agent", "aggregator", "sim_devices", "tests", "docs", "pyproject.toml")
 _PYTEST = ("-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider", "-p", "no:xdist")

@@ -91,7 +91,9 @@ def _explain(task: Task, answer: dict[str, Any], *, known: bool) -> None:
         _explain_error(task, answer)
     else:
         _explain_forecast(task, task.public, answer)
-    if not answer["expected_error"]:
+    for devices in answer["never_opened"]:
+        print(f"  {devices:>7} devices: too few, nothing would ever be opened")
+    if _is_open_ended(answer):
         print(
             "  unknown: the task has a deadline and does not say how many records there will be "
             "at least (sigma_0)"
@@ -102,6 +104,11 @@ def _explain(task: Task, answer: dict[str, Any], *, known: bool) -> None:
         print("\nThe task is valid, but its protection is NOT PROVEN.")
 
 
+def _is_open_ended(answer: dict[str, Any]) -> bool:
+    """Whether nobody knows how many records there will be."""
+    return int(answer["records"]) <= 1
+
+
 def _explain_stage(stage: dict[str, Any], answer: dict[str, Any], *, known: bool) -> None:
     """The noise, for the rarest slice if it is known which one that is."""
     noise = stage["noise_by_slice"]
@@ -110,12 +117,15 @@ def _explain_stage(stage: dict[str, Any], answer: dict[str, Any], *, known: bool
         label = max(noise, key=noise.__getitem__)
         about = f"the rarest slice, {label!r}, {answer['rarest_share']:.1%} of"
     records = f"the {answer['records']} records"
-    if not answer["expected_error"]:
+    if _is_open_ended(answer):
         records = f"{answer['most_records']} records, the most of a report"
     print(
         f"  {stage['stage']}: clip {stage['norm']:.4g}, sd {stage['noise_of_a_sum']:.4g} on a sum, "
         f"{stage['noise_of_a_mean']:.3g} on the mean of {about} {records}"
     )
+    opened = stage["noise_of_an_opened_sum"]
+    if opened is not None:
+        print(f"    what two aggregators open over one cohort has sd {opened:.4g} in all")
     if known:
         _explain_slices(noise)
     needed = ", ".join(

@@ -12,7 +12,7 @@ Entry = dict[str, Any]
 
 
 def health(found: Entry) -> list[Markup]:
-    """One line about the broker, one about the store."""
+    """One line about the broker, one about the store, and what else is wrong."""
     broker = term("health", "broker", "Broker")
     store = term("health", "store", "Store")
     since = [" since ", clock(found["since"])] if found.get("since") else []
@@ -26,6 +26,8 @@ def health(found: Entry) -> list[Markup]:
     else:
         trouble = words(found["store"])
         lines.append(tag("p", store, ": cannot be written: ", trouble, class_="chip bad"))
+    if (share := found.get("share", "ok")) != "ok":
+        lines.append(tag("p", broker, ": ", words(share), class_="chip bad"))
     if not found["turning"]:
         lines.append(tag("p", "The aggregator hangs: its loop does not turn", class_="chip bad"))
     return lines

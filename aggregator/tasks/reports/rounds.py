@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from fsir.errors import FsirError
-from fsir.task.task import MEMORIES
+from fsir.proposal.constants import Expectation
+from fsir.proposal.rounds import over_rounds
+from fsir.task.task import CORRELATED, MEMORIES, Estimate
 
 _SPANS = ("window", "decay")
 COMMENTS = {
@@ -44,6 +46,12 @@ class Rounds:
             section: {key: value for key, value in fields.items() if value is not None}
             for section, fields in said.items()
         }
+
+    def expected(self, of_one: Expectation) -> Expectation:
+        """What all rounds are worth, where that is expected of one."""
+        memory = Estimate(memory=self.memory or "auto", span=self.span)
+        independent = self.noise is not None and self.noise != CORRELATED
+        return over_rounds(of_one, self.count, memory, independent=independent)
 
 
 def memory_in(text: str) -> tuple[str, int | None]:

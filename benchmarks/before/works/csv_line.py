@@ -1,9 +1,10 @@
 """Seconds from a line of a CSV file, ten numbers with six digits and a label, to what is learned.
 
 As in an agent: the source reads sixteen lines at a time, the features of the task are taken from
-each record, and what was learned is watched.
+each record (by the agent before the learner did it), and what was learned is watched.
 """
 
+import inspect
 import tempfile
 import time
 from pathlib import Path
@@ -15,6 +16,7 @@ from edge_agent.learning.learner import MomentsLearner
 from edge_agent.records import START
 from edge_agent.sources.base import Options
 from edge_agent.sources.csv_file import CsvFile
+from fsir.privacy.moments import Moments
 from fsir.privacy.plan import first_stage
 
 RECORDS = 8192
@@ -26,6 +28,7 @@ lines = [
     ",".join([*(f"{value:.6g}" for value in row), label])
     for row, label in zip(rng.normal(size=(RECORDS, 10)), labels, strict=True)
 ]
+takes = "others" in inspect.signature(Moments.learn_one).parameters
 times = []
 with tempfile.TemporaryDirectory() as place:
     path = Path(place) / "records.csv"
@@ -37,7 +40,9 @@ with tempfile.TemporaryDirectory() as place:
         start = time.process_time()
         while not source.ended:
             for record in source.poll(16):
-                x = {name: record.x[name] for name in learner.names if name in record.x}
+                x = record.x
+                if not takes:
+                    x = {name: x[name] for name in learner.names if name in x}
                 learner.learn_one(x, record.x["label"])
         learner.watched()
         times.append((time.process_time() - start) / RECORDS)

@@ -153,6 +153,12 @@ def _add_manner(parser: argparse.ArgumentParser) -> None:
         "--once", action="store_true", help="leave as soon as every task has its receipt"
     )
     manner.add_argument(
+        "--stay",
+        choices=("yes", "no"),
+        help="no: leave the broker when every task has its receipt, and come back now and then for "
+        "newer versions of the subspace (default: what the policy says, which is yes without one)",
+    )
+    manner.add_argument(
         "--log-level", default="info", choices=("debug", "info", "warning", "error")
     )
 

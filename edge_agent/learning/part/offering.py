@@ -50,8 +50,7 @@ class Offering(Standing):
             learner.refuse(NO_LABEL_YET)
         else:
             y = record.x.get(self.task.response.name) if record.y is None else record.y
-            x = {name: record.x[name] for name in learner.names if name in record.x}
-            if learner.learn_one(x, y):
+            if learner.learn_one(record.x, y):
                 return
             self._complaints.look_at(y)
         self.last_refused = record

@@ -103,6 +103,17 @@ class Standing:
             return False
         return self._rule.is_due(self.draft.n, self.active is not None)
 
+    def awaited_time(self, unanswered: bool) -> float | None:
+        """The time of day at which a report becomes due that has its records.
+
+        `unanswered`: whether the round before waits for its receipt.
+        """
+        if not self.draft.n:
+            return None
+        if self.task.report.deadline is not None:
+            return self.task.report.deadline
+        return None if unanswered else self.opens
+
     @property
     def opens(self) -> float | None:
         """The time of day from which on the next report may be made, if its records are there.

@@ -48,7 +48,7 @@ def find_drift(
     law = Law(history, covariance, pooled)
     lengths = _lengths(len(rounds))
     for k, window in enumerate(lengths[1:], start=1):
-        farthest = [float(law.distances(recent, window).max()) for recent in lengths[:k]]
+        farthest = law.distances(lengths[:k], window).max(-1)
         best = int(np.argmax(farthest))
         if farthest[best] > surprising:
             chance = tests * float(chi2.sf(farthest[best], p))

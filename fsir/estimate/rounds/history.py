@@ -7,8 +7,8 @@ that a single device has there, times the number of devices that were counted in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 
@@ -39,35 +39,39 @@ class History:
         """The newest round; 0 before there is one."""
         return max(self.rounds, default=0)
 
-    def devices(self, weights: Mapping[int, float]) -> int:
-        """How many devices have a part in rounds of these weights."""
-        used = {round for round, weight in weights.items() if weight > 0.0}
-        return sum(count for rounds, count in self.patterns.items() if used.intersection(rounds))
-
 
 @dataclass(frozen=True, eq=False)
 class Covariance:
     """How the noise of rounds hangs together, for each two rounds of a history."""
 
-    shared: Matrix  # devices that were counted in both
+    had: Integers  # patterns x rounds: 1 where devices of the pattern were counted
+    counts: Integers  # devices of each pattern
+    shared: Matrix  # devices that were counted in both of two rounds
     noise: Matrix  # of a value, in units of the first round of one device
+
+    def devices(self, weights: Matrix) -> int:
+        """How many devices have a part in rounds of these weights."""
+        return int(self.counts[self.had[:, weights > 0.0].any(axis=1)].sum())
 
 
 def covariance_of(history: History) -> Covariance:
     """The noise of all rounds; it takes a look at every pattern, so ask once."""
-    shared = _shared_devices(history)
-    return Covariance(shared, np.asarray(_of_one(history) * shared))
+    had = _membership(history)
+    counts = np.array(list(history.patterns.values()), dtype=np.int64)
+    # Whole numbers are multiplied without BLAS, whose threads take longer to meet than to multiply.
+    shared = ((had.T * counts) @ had).astype(np.float64)
+    return Covariance(had, counts, shared, np.asarray(_of_one(history) * shared))
 
 
-def _shared_devices(history: History) -> Matrix:
+def _membership(history: History) -> Integers:
+    """Which patterns have which rounds, all at once: there may be as many as devices."""
     rounds = history.rounds
-    place = {round: k for k, round in enumerate(rounds)}
-    patterns = list(history.patterns.items())
-    had = np.zeros((len(patterns), len(rounds)))
-    for row, (pattern, _) in zip(had, patterns, strict=True):
-        row[[place[round] for round in pattern if round in place]] = 1.0
-    counts = np.array([count for _, count in patterns], dtype=np.float64)
-    return np.asarray((had.T * counts) @ had)
+    patterns = list(history.patterns)
+    lengths = [len(pattern) for pattern in patterns]
+    taken = np.fromiter(chain.from_iterable(patterns), np.intp, sum(lengths))
+    had = np.zeros((len(patterns), max(history.last, taken.max(initial=0)) + 1), np.int64)
+    had[np.repeat(np.arange(len(patterns)), lengths), taken] = 1
+    return np.asarray(had[:, rounds])
 
 
 def _of_one(history: History) -> Matrix:

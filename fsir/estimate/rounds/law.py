@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from fsir.arrays import Matrix
+from fsir.arrays import Flags, Matrix
 from fsir.estimate.covariance import Merged, merged, within
 from fsir.estimate.rounds.history import Covariance, History
 from fsir.estimate.totals import Totals
@@ -36,17 +38,23 @@ class Law:
         self._sums = by_slice @ vectors  # slices x rounds x directions
         self._sampling *= self._excess()[:, None]
 
-    def distances(self, recent: int, window: int) -> Matrix:
-        """Of the last rounds from those before them in a window, for each slice.
+    def distances(self, recents: Sequence[int], window: int) -> Matrix:
+        """Of the last rounds from those before them in a window, recents x slices.
 
         Squared, in units of what they should be: chi-square if nothing has changed, with as many
         degrees of freedom as there are coordinates.
         """
         end = len(self._n)
-        contrast = self._contrast(end - window, end - recent, end)
-        difference = contrast @ self._sums
-        variance = self._noise_of(contrast) + self._sampling_of(contrast) * self._sampling
-        return np.asarray((difference**2 / variance).sum(-1))
+        contrasts = [self._contrast(end - window, end - recent, end) for recent in recents]
+        squares, noise, records = self._squares(np.stack(contrasts))
+        return np.asarray((squares / (noise + records * self._sampling)).sum(-1))
+
+    def _squares(self, contrasts: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+        """Squared differences, contrasts x slices x directions; their noise, and records."""
+        squares = (contrasts @ self._sums).swapaxes(0, 1) ** 2
+        noise = ((contrasts @ self._noise) * contrasts).sum(-1)
+        records = contrasts**2 @ self._n
+        return squares, noise[:, None, None], records[:, None, None]
 
     def _contrast(self, first: int, middle: int, end: int) -> Matrix:
         """The weights of rounds in the difference of two means per record, of neighbours."""
@@ -54,12 +62,6 @@ class Law:
         contrast[first:middle] = -1.0 / self._n[first:middle].sum()
         contrast[middle:end] = 1.0 / self._n[middle:end].sum()
         return contrast
-
-    def _noise_of(self, contrast: Matrix) -> float:
-        return float(contrast @ self._noise @ contrast)
-
-    def _sampling_of(self, contrast: Matrix) -> float:
-        return float(contrast**2 @ self._n)
 
     def _excess(self) -> Matrix:
         """By what factor successive rounds scatter more widely than independent records; or 1.
@@ -69,19 +71,24 @@ class Law:
         one round to the next.
         """
         pairs = [self._contrast(k, k + 1, k + 2) for k in range(len(self._n) - 1)]
-        squares = np.stack([contrast @ self._sums for contrast in pairs]) ** 2
-        noise = np.array([self._noise_of(contrast) for contrast in pairs])[:, None, None]
-        records = np.array([self._sampling_of(contrast) for contrast in pairs])[:, None, None]
+        squares, noise, records = self._squares(np.stack(pairs))
         usual = _chi_square_median(squares.shape[-1])
+        if not _too_wide(squares, noise + records * self._sampling, usual).any():
+            return np.ones(squares.shape[1])
         low = np.zeros(squares.shape[1])  # logarithms of the factor
         high = np.full(squares.shape[1], np.log(_MOST_EXCESS))
         for _ in range(_STEPS):
             middle = (low + high) / 2.0
             variance = noise + records * self._sampling * np.exp(middle)[:, None]
-            too_wide = np.median((squares / variance).sum(-1), axis=0) > usual
+            too_wide = _too_wide(squares, variance, usual)
             low = np.where(too_wide, middle, low)
             high = np.where(too_wide, high, middle)
         return np.asarray(np.exp(high))
+
+
+def _too_wide(squares: Matrix, variance: Matrix, usual: float) -> Flags:
+    """Of which slices the median of squared distances is larger than usual."""
+    return np.asarray(np.median((squares / variance).sum(-1), axis=0) > usual)
 
 
 def _of_one_record(m: Merged) -> Matrix:

@@ -69,7 +69,7 @@ def _totals(history: History, covariance: Covariance, weights: Mapping[int, floa
         return totals
     totals.n = max(1, round(weighted**2 / float(w * w @ n)))
     totals.scale = totals.n / weighted
-    totals.devices = history.devices(weights)
+    totals.devices = covariance.devices(w)
     totals.noise = totals.scale**2 * _noise(history.stage, covariance, w)
     totals.blocks = _blocks(history, w)
     return totals

@@ -15,13 +15,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from fsir.arrays import Matrix
-from fsir.privacy.noise import Noise, SeededNoise
+from fsir.privacy.noise import Noise, NoiseOfBytes, SeededNoise
 from fsir.privacy.plan import Stage
 
 KEY_BYTES = 32  # for each round
 
 
-class KeyedNoise(Noise):
+class KeyedNoise(NoiseOfBytes):
     """Noise that its secret key alone determines: that of one round, drawn as often as needed.
 
     It is as good as random to whoever does not have the key, if SHAKE-256 is.
@@ -59,9 +59,6 @@ class RoundNoise(Noise):
             taken = total - before
             lost += (before - (total - taken)) + (part - taken)
         return total + lost
-
-    def _bytes(self, count: int) -> bytes:
-        raise NotImplementedError("the noise of a round is made of normals")
 
 
 def round_noise(noise: Noise, stage: Stage, round: int, key: bytes = b"") -> Noise:

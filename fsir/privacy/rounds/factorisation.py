@@ -107,11 +107,12 @@ def factorisation_of(task: Task) -> Factorisation:
     """How the noise of a task's rounds hangs together."""
     if not task.correlates_noise:
         return INDEPENDENT
-    return _factorisation(task.memory, task.rounds)
+    return correlated(task.memory, task.rounds)
 
 
 @lru_cache(maxsize=64)
-def _factorisation(memory: Estimate, rounds: int) -> Factorisation:
+def correlated(memory: Estimate, rounds: int) -> Factorisation:
+    """How correlated noise of so many rounds hangs together, which are remembered so long."""
     return Factorisation(_inverse(_root(workload(memory, rounds))))
 
 

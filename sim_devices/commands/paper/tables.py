@@ -10,13 +10,15 @@ from pathlib import Path
 
 from fsir.net.files import writable_folder, writing
 from sim_devices.commands.paper.common import add_common, show
-from sim_devices.paper import summary, tables
+from sim_devices.commands.trust import add_whom, is_secure
+from sim_devices.paper import shared_summary, summary, tables
 from sim_devices.paper.cells import ExperimentError
 from sim_devices.paper.means import means
 
 PAGE = {
     "description": "Run every cell of the paper's four tables with the paper's mechanisms and the "
-    "private ones; write CSV and Markdown. A run that is stopped goes on where it was."
+    "private ones, or with --trust secure with what two aggregators open of all clients beside "
+    "local noise; write CSV and Markdown. A run that is stopped goes on where it was."
 }
 
 
@@ -37,6 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--out", type=Path, default=Path("fsir-tables"), help="folder; a stopped run goes on there"
     )
+    add_whom(parser)
     add_common(parser)
 
 
@@ -46,14 +49,15 @@ def run(options: argparse.Namespace) -> int:
     out = writable_folder("--out", options.out)
     with writing("--out", out):
         known = means(_results(options, replications))
-    numbers = summary.headline(known)
+    told = shared_summary if is_secure(options) else summary
+    numbers = told.headline(known)
     command = (
-        f"fsir-sim tables --low {replications['low']} --high {replications['high']} "
-        f"--seed {options.seed}"
+        f"fsir-sim tables{' --trust secure' if is_secure(options) else ''} "
+        f"--low {replications['low']} --high {replications['high']} --seed {options.seed}"
     )
-    text = summary.table_markdown(known, numbers, command)
+    text = told.table_markdown(known, numbers, command)
     with writing("--out", out):
-        (out / "tables.csv").write_text(summary.table_csv(known), "utf-8")
+        (out / "tables.csv").write_text(told.table_csv(known), "utf-8")
         (out / "tables.md").write_text(text, "utf-8")
     show(dict(numbers), options.json)
     return 0
@@ -78,7 +82,7 @@ def _results(
     quiet = nullcontext(lambda done, total: None)
     with bar("tables", "replications") if sys.stderr.isatty() else quiet as advanced:
         return tables.run(
-            tables.units(replications),
+            tables.units(replications, options.trust),
             options.out / "results.jsonl",
             options.seed,
             options.workers,

@@ -9,7 +9,7 @@ import pytest
 import tomli_w
 
 from aggregator.mqtt.client_id import FIRST_NAME, client_id
-from aggregator.store.sqlite import open_store
+from aggregator.store.opening import open_store
 from tests.aggregator.commands.lines import TASK, fails
 from tests.aggregator.federations import make_task
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aggregator.core import Aggregator
-from aggregator.store.sqlite import open_store
+from aggregator.store.opening import open_store
 from tests.aggregator.batches import verdict_of
 from tests.aggregator.commands.lines import OTHER, TASK, fails, run, run_json
 from tests.aggregator.federations import report, topic

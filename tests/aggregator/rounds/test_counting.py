@@ -15,8 +15,8 @@ from aggregator.core import Aggregator
 from aggregator.rounds.recount import agrees, recount
 from aggregator.store.base import Counted, StoreBusyError
 from fsir.privacy.plan import FINAL
-from fsir.wire.decode import decode
-from fsir.wire.messages import Receipt, report_id
+from fsir.wire import messages
+from fsir.wire.messages import Ask, encode, report_id
 from tests.aggregator.batches import answer_to, started, verdict_of
 from tests.aggregator.federations import report, screening_task, topic
 from tests.aggregator.rounds.made import DEVICES, ROUNDS, TASK, counted, raw
@@ -117,9 +117,9 @@ def test_a_receipt_is_about_the_round_in_question_or_else_the_last(aggregator: A
     assert aggregator.store.last(1, ["d0", "d1"]) == {
         ("d0", FINAL): Counted(4, report_id(raw(0, 4)))
     }
-    aggregator.start(3.0)
-    (repeated,) = aggregator.receipts()
-    verdict = decode(repeated.payload, Receipt).verdicts[FINAL]
+    ask = encode(Ask(TASK.digest, "d0", bytes(16)))
+    answer = answer_to(aggregator, messages.topic(TASK.name, "ask", "d0"), ask)
+    verdict = answer.verdicts[FINAL]
     assert (verdict.round, verdict.report, verdict.status) == (4, report_id(raw(0, 4)), "counted")
 
 

@@ -12,7 +12,8 @@ import numpy as np
 from aggregator.publication import Publication
 from aggregator.secure.core import SecureAggregator
 from aggregator.secure.seat import Seat
-from aggregator.store.sqlite import SqliteStore, open_store
+from aggregator.store.opening import open_store
+from aggregator.store.sqlite import SqliteStore
 from fsir.arrays import Integers
 from fsir.contract import task_from_table
 from fsir.net.backoff import Delays

@@ -61,3 +61,39 @@ def test_a_million_words_were_looked_at(stored: dict[str, list[np.ndarray]]) -> 
     words = sum(kept.size // 4 for kept in stored[LEADER])
     assert words >= 10**6
     assert all(kept.size == REPORTS * 32 for kept in stored[HELPER])
+
+
+@pytest.fixture(scope="module")
+def lengths(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, set[int]]]:
+    """Of all that is said over the broker about reports of nothing, and of much, by topic."""
+    much = np.random.default_rng(2).integers(-(10**6), 10**6, WIDTH)
+    found: list[dict[str, set[int]]] = []
+    for kind, values in enumerate((np.zeros(WIDTH, np.int64), much)):
+        two = Two(tmp_path_factory.mktemp(f"said-{kind}"), TASK, seeded=False)
+        said: dict[str, set[int]] = {}
+        for i in range(20):
+            raw = sealed(TASK, f"device-{i:02d}", values)
+            said.setdefault("report", set()).add(len(raw))
+            two.send(f"device-{i:02d}", raw)
+        two.tick()
+        for role in (HELPER, LEADER):  # the proposal, then the answer
+            other = LEADER if role == HELPER else HELPER
+            (spoken,) = two.lines[other]
+            two.lines[other] = []
+            said[f"cohort/{other}"] = {len(spoken.payload)}
+            two.give(role, spoken.topic, spoken.payload)
+        assert len(two.opened()) == 1
+        for told in two.told:
+            if "/receipt/" in told.topic:
+                said.setdefault("receipt", set()).add(len(told.payload))
+        found.append(said)
+    return found
+
+
+def test_no_message_is_longer_or_shorter_for_what_is_in_it(
+    lengths: list[dict[str, set[int]]],
+) -> None:
+    nothing, much = lengths
+    assert set(nothing) == {"report", "receipt", "cohort/leader", "cohort/helper"}
+    assert len(nothing["report"]) == 1
+    assert nothing == much

@@ -12,7 +12,8 @@ from fsir.privacy.plan import first_stage
 from fsir.secure.keys import KeyPair
 from fsir.secure.sealing import context, seal
 from fsir.task.secure import HELPER, LEADER, ROLES
-from fsir.wire.messages import Report, encode, report_id, topic
+from fsir.wire.decode import decode
+from fsir.wire.messages import Ask, Receipt, Report, encode, report_id, topic
 from fsir.wire.shared import decode_shared, encode_shared
 from tests.aggregator.federations import release_of
 from tests.aggregator.secure.pair import PAIRS, Two, one_hot, sealed, secure_task
@@ -32,7 +33,7 @@ def test_both_answer_in_places_of_their_own(two: Two) -> None:
     receipts = [p for p in two.told if "/receipt/" in p.topic]
     place = topic(TASK.name, "receipt", "d0")
     assert [p.topic for p in receipts] == [place, f"{place}/helper"]
-    assert all(p.retain and p.qos == 0 for p in receipts)
+    assert not any(p.retain or p.qos for p in receipts)  # who misses one asks
     again = two.send("d0", raw)
     assert [r.verdicts["final"].status for r in again] == ["duplicate"] * 2
     assert [r.verdicts["final"].report for r in again] == [report_id(raw)] * 2
@@ -94,10 +95,25 @@ def test_one_share_that_opens_does_not_help_the_other(two: Two) -> None:
     assert [r.verdicts["final"].status for r in answers] == ["counted", "refused"]
 
 
-def test_the_leader_alone_answers_asks(two: Two) -> None:
-    ask = topic(TASK.name, "ask", "+")
-    assert ask in two.cores[LEADER].topics()
-    assert ask not in two.cores[HELPER].topics()
+def test_both_answer_asks_and_the_leader_alone_keeps_the_number(two: Two) -> None:
+    two.send("d0", raw := sealed(TASK, "d0", one_hot(STAGE, 0)))
+    place = topic(TASK.name, "ask", "d0")
+    for name, holds in ((b"a" * 16, b"a" * 16), (b"b" * 16, b"a" * 16)):
+        for role, number in ((LEADER, holds), (HELPER, name)):
+            core = two.cores[role]
+            core.take(place, encode(Ask(TASK.digest, "d0", name)))
+            (told,) = core.commit(2.0)
+            answer = decode(told.payload, Receipt)
+            assert (answer.by, answer.instance) == (role, number)
+            assert answer.verdicts["final"].report == report_id(raw)
+            assert not told.retain
+    assert two.store(LEADER).instances(1, ["d0"]) == {"d0": b"a" * 16}
+    assert two.store(HELPER).instances(1, ["d0"]) == {}
+
+
+def test_both_hear_reports_and_asks_and_each_other(two: Two) -> None:
+    for role in (LEADER, HELPER):
+        assert topic(TASK.name, "ask", "+") in two.cores[role].topics()
     assert two.cores[LEADER].topics()[-1] == topic(TASK.name, "cohort", "helper")
     shared = two.cores[HELPER].topics("many")
     assert shared[0].startswith("$share/many/")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from aggregator.store.sqlite import SqliteStore
+from aggregator.store.base import Store
 
 
-def test_names_are_put_on_and_taken_off_and_counted_once(store: SqliteStore) -> None:
+def test_names_are_put_on_and_taken_off_and_counted_once(store: Store) -> None:
     with store.transaction():
         assert store.enrol("test", ["b", "a", "b"], 1.0) == 2
         assert store.enrol("test", ["a", "c"], 2.0) == 1
@@ -18,7 +18,7 @@ def test_names_are_put_on_and_taken_off_and_counted_once(store: SqliteStore) -> 
     assert store.on_roster("other", -1) == ["a"]
 
 
-def test_settings_are_kept_replaced_and_forgotten(store: SqliteStore) -> None:
+def test_settings_are_kept_replaced_and_forgotten(store: Store) -> None:
     assert store.setting("expect") is None
     store.put_setting("expect", "5")
     store.put_setting("expect", "6")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from aggregator.store.base import VersionRow
-from aggregator.store.sqlite import SqliteStore
+from aggregator.store.base import Store, VersionRow
 from tests.aggregator.store.rows import row
 
 
@@ -17,7 +16,7 @@ def version(number: int) -> VersionRow:
 
 @pytest.mark.parametrize("count", [1, 2, 9, 10, 11, 57, 1000, 1001])
 def test_of_many_versions_the_first_the_newest_and_some_between_are_shown(
-    store: SqliteStore, count: int
+    store: Store, count: int
 ) -> None:
     with store.transaction():
         for number in range(1, count + 1):
@@ -32,7 +31,7 @@ def test_of_many_versions_the_first_the_newest_and_some_between_are_shown(
         assert len(shown) == count
 
 
-def test_everything_about_a_version_is_read_as_it_was_written(store: SqliteStore) -> None:
+def test_everything_about_a_version_is_read_as_it_was_written(store: Store) -> None:
     full = VersionRow(
         version=3,
         at=1.5,
@@ -49,7 +48,7 @@ def test_everything_about_a_version_is_read_as_it_was_written(store: SqliteStore
     assert store.versions(1, 10) == [full]
 
 
-def test_arrivals_are_those_of_one_stage_the_newest_first(store: SqliteStore) -> None:
+def test_arrivals_are_those_of_one_stage_the_newest_first(store: Store) -> None:
     assert store.arrivals(1, "final", 5) == []
     assert store.first_at(1, "final") is None
     rows = [row(f"d{i}", "screening" if i % 2 else "final", at=float(i)) for i in range(8)]

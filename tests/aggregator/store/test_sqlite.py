@@ -1,20 +1,20 @@
-"""The store: what is written is read, bounded quarantine, no byte left of who was withdrawn."""
+"""The store in SQLite: its tables stay what they are, and no byte is left of who was withdrawn."""
 
 from __future__ import annotations
 
 import hashlib
-import threading
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from aggregator.store.base import PublishedRow, StoreBusyError, StoreError, TotalsRow
+from aggregator.store.base import StoreBusyError, StoreError
 from aggregator.store.database import Database
-from aggregator.store.quarantine import QUARANTINE_BYTES, QUARANTINE_ROWS
+from aggregator.store.opening import open_store
 from aggregator.store.schema import STEPS
-from aggregator.store.sqlite import SqliteStore, open_store
+from aggregator.store.sqlite import SqliteStore
+from aggregator.store.tables.quarantine import QUARANTINE_BYTES
 from tests.aggregator.store.rows import refusal, row
 
 # Of each format.
@@ -27,27 +27,12 @@ TABLES = (
 )
 
 
-def test_what_was_written_is_read_by_the_next_process(tmp_path: Path, store: SqliteStore) -> None:
-    totals = TotalsRow(devices=2, records=200, change=7, values=b"12345678")
-    active = PublishedRow(body=b"features", version=1, change=3, at=4.0)
-    with store.transaction():
-        store.insert(1, [row("a", "screening"), row("a"), row("b")])
-        store.put_totals(1, "final", totals)
-        store.put_published(1, "active", active)
-        store.refuse([refusal(1)])
-    store.close()
-    again = SqliteStore(tmp_path / "s.db", create=False)
-    assert [(t.key, t.name, t.epoch, t.body) for t in again.tasks()] == [(1, "test", 1, b"body")]
-    assert list(again.reports(1, "final")) == [row("a"), row("b")]
-    places = [("a", "screening", 1), ("a", "final", 1), ("a", "final", 2), ("z", "final", 1)]
-    assert again.lookup(1, places) == dict.fromkeys(places[:2], b"i" * 16)
-    assert again.totals(1, "final") == totals
-    assert again.totals(1, "screening") == TotalsRow()
-    assert again.published(1, "active") == active
-    assert again.first_at(1, "final") == 2.0
-    assert again.refused(10) == [refusal(1)]
-    assert again.refused_counts() == {("test", "malformed"): 1}
-    again.close()
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    made = SqliteStore(tmp_path / "s.db")
+    made.add_task(b"t" * 32, "test", 1, b"body", 1.0)
+    yield made
+    made.close()
 
 
 @pytest.mark.parametrize("number", range(len(STEPS)))
@@ -76,46 +61,6 @@ def test_a_store_of_an_earlier_format_gets_the_later_tables_when_it_is_served(
         opened.close()
 
 
-def test_the_numbers_of_devices_are_kept_by_task(tmp_path: Path, store: SqliteStore) -> None:
-    store.add_task(b"u" * 32, "other", 1, b"body", 1.0)
-    with store.transaction():
-        store.put_instances(1, {"a": b"1" * 16, "b": b"2" * 16})
-        store.put_instances(2, {"a": b"3" * 16})
-        store.put_instances(1, {"b": b"4" * 16})
-    store.close()
-    again = SqliteStore(tmp_path / "s.db", create=False)
-    assert again.instances(1, ["a", "b", "z"]) == {"a": b"1" * 16, "b": b"4" * 16}
-    assert again.instances(2, ["a", "b"]) == {"a": b"3" * 16}
-    again.close()
-
-
-def test_a_snapshot_stands_still_in_any_thread(tmp_path: Path, store: SqliteStore) -> None:
-    with store.transaction():
-        store.insert(1, [row("a"), row("b")])
-    met = threading.Barrier(2)
-
-    def read() -> list[list[str]]:
-        with store.snapshot() as snapshot:
-            before = [r.device for r in snapshot.reports(1) if r.raw is not None]
-            met.wait(60)  # until here nothing else was written ...
-            met.wait(60)  # ... and now it was
-            return [before, [r.device for r in snapshot.reports(1) if r.raw is not None]]
-
-    with ThreadPoolExecutor(1) as elsewhere:
-        seen = elsewhere.submit(read)
-        met.wait(60)
-        with store.transaction():  # a reader is in nobody's way
-            store.insert(1, [row("c")])
-            store.withdraw(1, "a", 3.0)
-        met.wait(60)
-        assert seen.result(60) == [["a", "b"], ["a", "b"]]
-    with store.snapshot() as snapshot:
-        assert [r.device for r in snapshot.reports(1) if r.raw is not None] == ["b", "c"]
-    (tmp_path / "s.db").rename(tmp_path / "moved.db")
-    with pytest.raises(StoreBusyError, match="no such file"), store.snapshot():
-        pass
-
-
 def test_of_a_withdrawn_device_no_byte_is_left_in_any_file(
     tmp_path: Path, store: SqliteStore
 ) -> None:
@@ -140,33 +85,15 @@ def test_of_a_withdrawn_device_no_byte_is_left_in_any_file(
     elsewhere.close()
 
 
-def test_the_quarantine_is_bounded_and_the_counters_know_all(store: SqliteStore) -> None:
-    for start in range(0, QUARANTINE_ROWS + 500, 500):
-        with store.transaction():
-            store.refuse([refusal(i) for i in range(start, start + 500)])
-    kept = store.refused(10**6)
-    assert len(kept) == QUARANTINE_ROWS
-    assert kept[0].device == f"d{QUARANTINE_ROWS + 499}"  # the newest first, the oldest gone
-    assert store.refused_counts() == {("test", "malformed"): QUARANTINE_ROWS + 500}
-    with store.transaction():
-        store.refuse([replace(refusal(0), raw=b"x" * 10**6, length=10**6)])
-    (newest,) = store.refused(1)
-    assert (len(newest.raw), newest.length) == (QUARANTINE_BYTES, 10**6)
-
-
-def test_counted_reports_are_listed_page_by_page_and_the_newest_first(store: SqliteStore) -> None:
-    assert store.counted(10) == []
-    with store.transaction():
-        store.insert(1, [row(device) for device in "abcde"])
-    pages = []
-    page = store.counted(2)
-    while page:
-        pages.append([device for _, _, device in page])
-        page = store.counted(2, page[-1][0])
-    assert pages == [["e", "d"], ["c", "b"], ["a"]]
-
-
-@pytest.mark.parametrize("address", ["", "s.db", "sqlite:", "postgresql:host/db", "sqlite"])
+@pytest.mark.parametrize(
+    "address", ["", "s.db", "sqlite:", "postgresql:host/db", "mysql://host/db", "sqlite"]
+)
 def test_an_address_that_is_none_is_named(address: str) -> None:
     with pytest.raises(StoreError, match="sqlite:PATH"):
         open_store(address)
+
+
+def test_a_file_that_is_gone_has_no_snapshot(tmp_path: Path, store: SqliteStore) -> None:
+    (tmp_path / "s.db").rename(tmp_path / "moved.db")
+    with pytest.raises(StoreBusyError, match="no such file"), store.snapshot():
+        pass

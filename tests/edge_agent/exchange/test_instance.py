@@ -300,3 +300,20 @@ def test_what_is_forgotten_does_not_forget_the_numbers(state: State) -> None:
     state.forget(PLAIN.name, unpin=True)
     assert state.instances(PLAIN.name) == before
     assert the_ask(started(state).outgoing(0.0)).previous == before[0]
+
+
+def test_what_an_older_broker_has_kept_does_not_lead_the_first_ask_astray(state: State) -> None:
+    """A receipt of a connection long ago: the ask still names the last number."""
+    agent = started(state)
+    first = the_ask(agent.outgoing(0.0))
+    told(agent, first)
+    for now in (10.0, 20.0):
+        agent.disconnected()
+        agent.connected(now)
+        last = the_ask(agent.outgoing(now))
+        told(agent, last)
+    agent.disconnected()
+    agent.connected(30.0)
+    agent._dispatch.prepare()
+    told(agent, first)  # kept since then
+    assert the_ask(agent.outgoing(30.0)).previous == last.instance

@@ -59,6 +59,7 @@ def test_one_that_has_not_reported_never_does(tmp_path: Path) -> None:
     state = State(tmp_path, DEVICE, simulated=True)
     agent = simulated(PLAIN, state=state)
     agent.learn_many(*data(PLAIN, 99))
+    assert agent.outgoing(0.0) == []  # its ask was answered
     tell(agent, Verdict(bytes(ID_BYTES), "refused", REASON))
     assert not agent.wants_records
     assert agent.learn_many(*data(PLAIN, 1)) == 0
@@ -66,9 +67,23 @@ def test_one_that_has_not_reported_never_does(tmp_path: Path) -> None:
     assert state.ledger() == []
     assert agent.reason.startswith(WORDS)
     state.close()
-    again = simulated(PLAIN, state=State(tmp_path, DEVICE, simulated=True))
-    assert (again.phase, again.outgoing(1e6)) == (Phase.STOPPED, [])
+    again = simulated(PLAIN, state=State(tmp_path, DEVICE, simulated=True), kind=Agent)
+    assert again.phase is Phase.STOPPED
+    assert [message.topic.split("/")[3] for message in again.outgoing(1e6)] == ["ask"]
     again.state.close()
+
+
+def test_one_asks_on_a_later_connection_and_goes_on_if_it_was_let_in_again() -> None:
+    """Nobody keeps a message for it: what holds now it hears when it comes back."""
+    agent = simulated(PLAIN, state=State(None, DEVICE, simulated=True))
+    agent.learn_many(*data(PLAIN, 99))
+    assert agent.outgoing(0.0) == []
+    tell(agent, Verdict(bytes(ID_BYTES), "refused", REASON))
+    assert agent.phase is Phase.STOPPED
+    agent.disconnected()
+    agent.connected(10.0)
+    agent.outgoing(11.0)  # it asks, and nothing is said of a withdrawal
+    assert agent.phase is Phase.LEARNING
 
 
 @pytest.mark.parametrize("own", [True, False], ids=["about ours", "about another"])

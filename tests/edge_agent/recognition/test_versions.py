@@ -305,7 +305,7 @@ def test_a_restart_under_a_later_version_changes_nothing(of, tmp_path, degrees):
 def without_frame(state: State) -> None:
     """As version 0.1 has saved it."""
     with state._db.transaction():
-        state._db.run("DELETE FROM meta WHERE key LIKE 'recognition:frame:%'")
+        state._db.remove("meta", key="recognition:frame:test")
 
 
 def test_what_version_0_1_saved_opens_and_follows_from_then_on(of, tmp_path):

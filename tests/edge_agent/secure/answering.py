@@ -21,17 +21,23 @@ TASK = secure_task(4, cohort=5)
 
 
 class Led(Welcome):
-    """An agent whose asks the leader answers with yes."""
+    """An agent whose asks both answer with yes."""
 
     def outgoing(self, now: float) -> list[Publish]:
         sent = Agent.outgoing(self, now)
         asks = [message for message in sent if "/ask/" in message.topic]
         for message in asks:
             ask = decode(message.payload, Ask)
-            yes = Receipt(ask.task, ask.device, {}, ask.instance, LEADER)
-            self.receive(receipt_topic(self.name, DEVICE), encode(yes))
+            for by in (LEADER, HELPER):
+                self.receive(*yes(ask, by, self.name))
         others = [message for message in sent if message not in asks]
         return others + (Agent.outgoing(self, now) if asks else [])
+
+
+def yes(ask: Ask, by: str, name: str = TASK.name) -> tuple[str, bytes]:
+    """What one of the two answers to a device of which it knows nothing yet."""
+    receipt = Receipt(ask.task, ask.device, {}, ask.instance, by)
+    return receipt_topic(name, ask.device, by), encode(receipt)
 
 
 def led(task: Task = TASK, state: State | None = None, **settings: Any) -> Agent:

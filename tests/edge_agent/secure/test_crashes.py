@@ -8,19 +8,18 @@ import numpy as np
 import pytest
 
 from edge_agent.agent import Phase
-from fsir.privacy.plan import SCREENING, final_stage, first_stage
+from fsir.privacy.plan import final_stage, first_stage
 from fsir.task.secure import ROLES
 from fsir.wire.shared import decode_shared
 from tests.aggregator.secure.pair import PAIRS
 from tests.edge_agent.learning.rounds import (
     ACTIVE,
     Counted,
-    are_made_of,
     drawn_keys,
     expected_blocks,
     several,
 )
-from tests.edge_agent.learning.test_round_crashes import RECORDS, ROUNDS, Schedule, check_intervals
+from tests.edge_agent.learning.schedules import RECORDS, ROUNDS, Schedule, check_reports
 from tests.edge_agent.secure.answering import Led, answer, opened_alone
 
 SECURE = {**{role: asdict(pair.party) for role, pair in PAIRS.items()}, "cohort": 4}
@@ -66,19 +65,7 @@ def test_no_sealed_round_is_lost_or_doubled_whatever_happens_in_between(seeds):
         with drawn_keys() as keys:
             schedule = SealedSchedule(seed)
             schedule.run()
-        task = schedule.task
-        assert not schedule.agent.reason, seed
-        ledger = {(row.stage, row.round): row for row in schedule.state.ledger()}
-        came = schedule.counted.came
-        assert set(came) == set(ledger), seed
-        assert all(len(payloads) == 1 for payloads in came.values()), seed
-        finals = {
-            round: (ledger[stage, round], payload)
-            for (stage, round), (payload,) in came.items()
-            if stage != SCREENING  # whose noise comes from no key
-        }
-        assert are_made_of(task, finals, keys, sealed_is_made_of), seed
-        check_intervals(task, list(ledger.values()), seed)
+        ledger, _ = check_reports(schedule, keys, seed, sealed_is_made_of)
         if schedule.agent.phase is Phase.SERVING:
             assert schedule.state.outbox() == []
             assert {row.verdict for row in ledger.values()} <= {"counted", "duplicate"}, seed

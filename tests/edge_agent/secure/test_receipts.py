@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from edge_agent.agent import Phase
+from edge_agent.agent import Agent, Phase
 from edge_agent.state.state import State
 from fsir.limits import ID_BYTES
 from fsir.privacy.moments import Moments
@@ -13,12 +15,13 @@ from fsir.privacy.plan import first_stage
 from fsir.privacy.release import release
 from fsir.privacy.rounds.correlated import round_noise
 from fsir.task.secure import HELPER, LEADER, ROLES
-from fsir.wire.messages import Receipt, Verdict, encode, receipt_topic
+from fsir.wire.decode import decode
+from fsir.wire.messages import Ask, Receipt, Verdict, encode, receipt_topic
 from fsir.wire.shared import decode_shared
 from tests.aggregator.secure.pair import secure_task
 from tests.edge_agent.learning.rounds import PATIENT, learn_block
-from tests.edge_agent.secure.answering import TASK, answer, led, opened_alone, reported
-from tests.edge_agent.world import DEVICE, data
+from tests.edge_agent.secure.answering import TASK, answer, led, opened_alone, reported, yes
+from tests.edge_agent.world import DEVICE, data, simulated
 from tests.fsir.tasks import task as plain_task
 
 OTHER = {LEADER: HELPER, HELPER: LEADER}
@@ -128,6 +131,37 @@ def test_the_number_of_another_copy_is_the_leaders_to_tell():
         raw = encode(Receipt(TASK.digest, DEVICE, {}, b"another copy's #", by))
         agent.receive(receipt_topic(TASK.name, DEVICE, by), raw)
         assert agent.displaced is displaced
+
+
+@pytest.mark.parametrize("first", [LEADER, HELPER])
+def test_nothing_leaves_before_both_have_answered_the_ask(first, caplog):
+    agent = simulated(TASK, kind=Agent)
+    agent.learn_many(*data(TASK, TASK.report.records))
+    (asked,) = agent.outgoing(1.0)
+    ask = decode(asked.payload, Ask)
+    other = HELPER if first == LEADER else LEADER
+    agent.receive(*yes(ask, first))
+    agent.receive(*yes(replace(ask, instance=b"another question"), HELPER))
+    (again,) = agent.outgoing(1e5)
+    assert again == asked
+    assert f"no answer of the {other} yet" in caplog.text
+    agent.receive(*yes(ask, other))
+    (sent,) = agent.outgoing(2e5)
+    assert sent.is_report
+
+
+def test_what_the_helper_alone_still_knows_stops_a_restored_device():
+    """The leader has lost its store: the answer of the other one comes before anything leaves."""
+    agent = simulated(TASK, kind=Agent)
+    agent.learn_many(*data(TASK, TASK.report.records))
+    (asked,) = agent.outgoing(1.0)
+    ask = decode(asked.payload, Ask)
+    agent.receive(*yes(ask, LEADER))
+    known = {"final": Verdict(bytes(16), "counted")}
+    raw = encode(Receipt(ask.task, DEVICE, known, ask.instance, HELPER))
+    agent.receive(receipt_topic(TASK.name, DEVICE, HELPER), raw)
+    assert agent.phase is Phase.STOPPED
+    assert agent.outgoing(1e6) == []
 
 
 def test_the_next_round_waits_for_both():

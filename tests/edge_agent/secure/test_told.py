@@ -10,7 +10,9 @@ import tomli_w
 from edge_agent.cli import main
 from edge_agent.exchange.words import said
 from edge_agent.state.state import State
+from fsir import describe
 from fsir.privacy.claims import promises
+from fsir.privacy.describe import rounded_up
 from fsir.task.secure import HELPER, LEADER
 from fsir.wire.cohort import Declined, Heading, Proposal, encode_cohort
 from fsir.wire.messages import receipt_topic, topic
@@ -19,7 +21,8 @@ from tests.edge_agent.secure.answering import TASK, answer, reported
 from tests.edge_agent.world import DEVICE
 
 AWAITED = "counted by the leader 'hospital', not answered by the helper 'university' yet"
-BOTH = f"epsilon {promises(TASK)[1].epsilon:.3g} against 'hospital' and 'university' together"
+COST = rounded_up(promises(TASK)[1].epsilon)
+BOTH = f"epsilon {COST} against 'hospital' and 'university' together"
 
 
 @pytest.fixture
@@ -58,7 +61,9 @@ def test_check_names_both_and_their_promises(tmp_path, capsys):
     assert main(["check", "--task", str(path)]) == 0
     told = capsys.readouterr().out
     for promise in promises(TASK):
-        assert promise.against in told
+        shown = f"Against {promise.against}: epsilon {rounded_up(promise.epsilon)}"
+        assert shown in told
+        assert shown in describe(TASK)
     assert "This device would take part." in told
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import random
 
 import pytest
 from hypothesis import given, settings
@@ -13,6 +14,7 @@ from edge_agent.errors import SourceError
 from edge_agent.records import START, Position
 from edge_agent.sources import open_source
 from edge_agent.sources.base import Options
+from edge_agent.sources.csv_file import CsvFile
 from tests.edge_agent.sources.files import contents, drain, put, stored, write
 
 TEXTS = st.text(alphabet='ab",;\té ', max_size=6)
@@ -207,3 +209,35 @@ def test_half_a_header_holds_nothing_and_ends(tmp_path, caplog):
     assert source.ended
     assert caplog.text.count("it may not be complete, and no records follow") == 1
     source.close()
+
+
+PIECES = ("a", "1.5", "-2e3", "", " ", "\t", ",", ",", ",", ";", '"', '""', "\r", "\x00", "\x0b")
+
+
+@pytest.mark.parametrize("header", ["a", "a,b", "a,b,c,label", "a;b", "a\tb\tc"])
+def test_what_is_plainly_a_row_has_the_values_that_the_csv_reader_finds(tmp_path, header):
+    path = tmp_path / "rows.csv"
+    path.write_text(f"{header}\n")
+    source = CsvFile(str(path), Options())
+    source.resume(START)
+    drawn = random.Random(header)
+    plain = 0
+    for _ in range(3000):
+        pieces = drawn.choices((*PIECES, "\x1c", "é", source._separator), k=drawn.randrange(1, 9))
+        end = drawn.choice(("\n", "\r\n", ""))
+        raw = ("".join(pieces) + end).encode()
+        found = source._plain_values(raw) if raw.strip() else {}
+        plain += bool(found)
+        assert not found or found == source._values(raw, 0), raw
+    source.close()
+    assert plain > 20
+
+
+def test_an_empty_line_of_a_single_column_is_no_record(tmp_path):
+    path = tmp_path / "one.csv"
+    path.write_bytes(b"a\n1\n\n \n\r\n2\n")
+    source = CsvFile(str(path), Options())
+    source.resume(START)
+    records = source.poll(10)
+    source.close()
+    assert [record.x for record in records] == [{"a": "1"}, {"a": "2"}]

@@ -134,6 +134,7 @@ def two_reports(two, state, early):
     return {message.payload for message in sent}
 
 
+@pytest.mark.usefixtures("either_state")
 @pytest.mark.parametrize(("rule", "early"), [("same", 100), ("fresh", 100), ("same", 60)])
 def test_a_denied_commit_that_happened_changes_no_report(rule, early, monkeypatch):
     """The active set comes after the first report, or before it.
@@ -154,6 +155,7 @@ def test_a_denied_commit_that_happened_changes_no_report(rule, early, monkeypatc
         assert [(row.stage, row.n) for row in state.ledger()] == [(stage, 100) for stage in stages]
 
 
+@pytest.mark.usefixtures("either_state")
 def test_a_disk_that_takes_no_active_set_costs_no_record(monkeypatch):
     two = screened(records="same")
     agent = simulated(two)
@@ -174,6 +176,7 @@ def test_a_disk_that_takes_no_active_set_costs_no_record(monkeypatch):
     assert [(r.stage, r.n) for r in reports(sent)] == [("final", 100)]
 
 
+@pytest.mark.usefixtures("either_state")
 def test_a_task_that_was_pinned_although_the_disk_denied_it_is_the_one(monkeypatch):
     first = task()
     second = task(epoch=2)

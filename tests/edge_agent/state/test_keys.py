@@ -52,15 +52,18 @@ def test_only_its_owner_can_read_it(tmp_path):
     state.close()
 
 
+@pytest.mark.usefixtures("either_state")
 def test_independent_rounds_have_none():
     of = several(3, privacy={"noise": "independent"})
     _, agent = device(None, of)
     report(agent)
     report(agent)
     assert not agent.state.keys.of(of.digest)
-    assert agent.state._db.rows("SELECT key FROM meta WHERE key LIKE 'noise:%'") == []
+    keys = [key for (key,) in agent.state._db.find("meta", ("key",))]
+    assert not [key for key in keys if key.startswith("noise:")]
 
 
+@pytest.mark.usefixtures("either_state")
 def test_a_device_that_has_lost_it_makes_no_further_round():
     state, agent = device(None)
     report(agent)
@@ -74,6 +77,7 @@ def test_a_device_that_has_lost_it_makes_no_further_round():
     assert len(state.ledger()) == 1
 
 
+@pytest.mark.usefixtures("either_state")
 def test_a_device_that_loses_it_while_it_runs_stops_instead_of_drawing_another():
     state, agent = device(None)
     report(agent)
@@ -85,6 +89,7 @@ def test_a_device_that_loses_it_while_it_runs_stops_instead_of_drawing_another()
     assert len(state.ledger()) == 1
 
 
+@pytest.mark.usefixtures("either_state")
 def test_who_gives_a_task_up_gives_up_its_next_rounds():
     state, agent = device(None)
     report(agent)
@@ -96,6 +101,7 @@ def test_who_gives_a_task_up_gives_up_its_next_rounds():
     assert again.phase is Phase.STOPPED
 
 
+@pytest.mark.usefixtures("either_state")
 def test_a_report_that_the_disk_did_not_take_leaves_no_key(monkeypatch):
     state, agent = device(None)
     real = state._db.insert

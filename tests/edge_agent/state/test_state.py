@@ -115,6 +115,7 @@ def test_a_damaged_state_is_called_that_and_no_full_disk(tmp_path):
     assert "Make room" not in str(caught.value)
 
 
+@pytest.mark.usefixtures("either_state")
 def test_a_transaction_that_fails_leaves_nothing():
     plain = task()
     agent = simulated(plain)
@@ -160,6 +161,7 @@ def test_the_second_report_overwrites_the_kept_records(tmp_path):
     state.close()
 
 
+@pytest.mark.usefixtures("either_state")
 def test_forgotten_records_are_not_read_again():
     plain = task()
     agent = simulated(plain)
@@ -172,6 +174,7 @@ def test_forgotten_records_are_not_read_again():
     assert again.position.ordinal == 39
 
 
+@pytest.mark.usefixtures("either_state")
 def test_unpinning_needs_an_empty_outbox_and_the_ledger_remembers():
     plain = task()
     agent = simulated(plain)
@@ -192,6 +195,7 @@ def test_unpinning_needs_an_empty_outbox_and_the_ledger_remembers():
     )
 
 
+@pytest.mark.usefixtures("either_state")
 def test_another_source_in_the_middle_of_a_task_is_refused(tmp_path):
     plain = task()
     state = State(None, DEVICE, simulated=True)
@@ -205,6 +209,7 @@ def test_another_source_in_the_middle_of_a_task_is_refused(tmp_path):
     assert Agent(state, "test", simulated=True, feed=Feed("csv:/b")).phase is Phase.REPORTED
 
 
+@pytest.mark.usefixtures("either_state")
 def test_fresh_records_of_a_sensor_have_their_own_budget_but_another_pipe_has_not():
     state = State(None, DEVICE, simulated=True)
 

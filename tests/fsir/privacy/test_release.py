@@ -9,14 +9,14 @@ import pytest
 
 from fsir.estimate.totals import Totals
 from fsir.privacy.codes import CODE_UNIT
-from fsir.privacy.noise import Noise, SeededNoise
+from fsir.privacy.noise import NoiseOfBytes, SeededNoise
 from fsir.privacy.plan import final_stage, first_stage
 from fsir.privacy.release import release
 from tests.fsir.learned import filled
 from tests.fsir.tasks import mapped, screened, task
 
 
-class Still(Noise):
+class Still(NoiseOfBytes):
     """A source that only ever draws 0."""
 
     def _bytes(self, count):

@@ -8,6 +8,7 @@ import pytest
 from fsir.limits import TASK_BYTES
 from fsir.proposal.constants import (
     MOST_COORDINATES,
+    MOST_OVER_ROUNDS,
     Choice,
     Expectation,
     PublicSample,
@@ -32,6 +33,7 @@ def test_a_sample_and_a_message_bound_the_coordinates():
     assert most_coordinates(1000, 7, 3) == 7
     assert most_coordinates(50, 700, 3) == 47
     assert most_coordinates(1000, 700, 3) == MOST_COORDINATES
+    assert most_coordinates(1000, 700, 3, rounds=10) == MOST_OVER_ROUNDS
     assert most_coordinates(2, 7, 3) == 1
     wide = most_coordinates(1000, 20_000, 3)
     assert 4 * wide * 20_000 < TASK_BYTES

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from fsir.errors import MessageError
 from fsir.limits import MOST_IN_COHORT
 from fsir.privacy.moments import Moments
-from fsir.privacy.noise import Noise
+from fsir.privacy.noise import NoiseOfBytes
 from fsir.privacy.normal.words import normal_of
 from fsir.privacy.plan import all_stages, first_stage
 from fsir.privacy.release import release
@@ -18,7 +18,7 @@ from fsir.secure.ring import MOST_SIGMAS, WIDTHS, Ring, largest_sum, ring_of
 from tests.fsir.tasks import shared
 
 
-class Farthest(Noise):
+class Farthest(NoiseOfBytes):
     """Words that all stand for the largest normal that there is."""
 
     def _bytes(self, count):

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from aggregator.core import Aggregator
-from aggregator.store.sqlite import open_store
+from aggregator.store.opening import open_store
 from tests.golden.federation.tasks import CLOCK, SERVED
 from tests.golden.files import Message
 

@@ -13,7 +13,7 @@ from sim_devices.paper.high import HighReplication
 from sim_devices.paper.low import Replication, Setup, low_task
 from sim_devices.paper.means import run_cell
 from sim_devices.paper.merged_release import clip_norm
-from sim_devices.paper.private_screening import FUNNEL, high_task
+from sim_devices.paper.screening.ways import FUNNEL, high_task
 from tests.sim_devices.paper.places import high, low
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 import pytest
 from scipy.stats import kstest, norm
@@ -11,13 +13,15 @@ from fsir.estimate.subspace import estimate, projection_loss
 from fsir.estimate.totals import Totals
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
-from fsir.privacy.plan import first_stage
+from fsir.privacy.plan import Stage, first_stage
 from fsir.privacy.release import release
+from fsir.secure.report import secure_of
 from sim_devices.datasets.models import simulate
 from sim_devices.network.parties import secured
 from sim_devices.paper.exact import ExactMoments, PerClient
 from sim_devices.paper.low import Replication, Setup, low_task, stream
 from sim_devices.paper.merged_release import basis_of, merged_release, noiseless_basis
+from sim_devices.scenarios.opened import opened_by_two
 from tests.sim_devices.paper.places import low
 
 CELL = low("III", 1.0, 200, 4)
@@ -141,3 +145,38 @@ def test_two_aggregators_add_what_the_totals_say():
         values = np.concatenate([totals.blocks[index] for totals in runs]) * block.worth
         claimed = runs[0].noises * block.variance
         assert values.var() == pytest.approx(claimed, rel=6.0 * (2.0 / values.size) ** 0.5 + 0.015)
+
+
+@pytest.mark.parametrize("way", ["opened", "at once"])
+def test_sums_that_two_open_have_the_same_known_distribution(devices, way):
+    """Reports with noise of their devices and of both aggregators, and the fast draw."""
+    shared = secured(task(), CELL.clients)
+    stage = first_stage(shared)
+    names = [f"d{k}" for k in range(CELL.clients)]
+    rng = np.random.default_rng(1)
+
+    def once(run: int) -> Totals:
+        if way == "at once":
+            return merged_release(stage, exact(devices), CELL.clients, rng)
+        # What was accumulated does not depend on who will see it: only the stage is another.
+        reports = [
+            release(_as(moments, stage), SeededNoise(run, name))
+            for name, moments in zip(names, devices, strict=True)
+        ]
+        return opened_by_two(shared, secure_of(shared), stage, names, reports, run)
+
+    drawn = [once(run) for run in range(60)]
+    for index, (block, true) in enumerate(zip(stage.blocks, true_values(devices), strict=True)):
+        steps = first_stage(task()).blocks[index].step / block.step
+        variance = CELL.clients * block.variance + 2.0 * (block.added**2 + block.worth**2 / 12.0)
+        sd = np.sqrt(variance) / block.worth
+        deviations = np.concatenate([(each.blocks[index] - steps * true) / sd for each in drawn])
+        assert kstest(deviations, norm.cdf).pvalue > 1e-4
+        assert abs(deviations.var() - 1.0) < 5.0 * np.sqrt(2.0 / deviations.size)
+
+
+def _as(moments: Moments, stage: Stage) -> Moments:
+    """The same sums, to be released as another stage says."""
+    other = copy(moments)
+    other.stage = stage
+    return other

@@ -1,4 +1,4 @@
-"""A broker that loses what it should keep is asked for it again."""
+"""A broker is asked again for what it lost, and by who was away for what is new."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from edge_agent.agent import Agent, Feed
+from edge_agent.agent import Agent, Feed, Phase
 from edge_agent.loop.runner import Manner, Runner
 from edge_agent.output import Lines
 from edge_agent.state.state import State
@@ -16,8 +16,8 @@ from fsir.net.backoff import Delays
 from fsir.net.broker import Broker
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.processes import DEVICE
-from tests.edge_agent.world import active, data
-from tests.fsir.tasks import screened
+from tests.edge_agent.world import active, data, subspace
+from tests.fsir.tasks import screened, task
 
 pytestmark = pytest.mark.broker
 
@@ -78,4 +78,33 @@ def test_what_the_broker_lost_is_asked_for_again(mosquitto_url, tmp_path, monkey
         server.publish(*active(of, "x1", "x4"), retain=True)
         drive(runner, lambda: agent.active is not None)
         assert lost
+        runner._leave()
+
+
+def test_it_leaves_and_comes_back_for_what_was_published_meanwhile(
+    mosquitto_url, tmp_path, monkeypatch
+):
+    monkeypatch.setattr("edge_agent.loop.staying.LISTEN_SECONDS", 0.2)
+    monkeypatch.setattr("edge_agent.loop.staying.AWAY", Delays(first=1.0, longest=1.0))
+    of = task()
+    with (
+        TinyAggregator(mosquitto_url, of) as server,
+        contextlib.closing(State(tmp_path / "state", DEVICE)) as state,
+    ):
+        agent = Agent(state, "test", feed=Feed("memory"))
+        runner = Runner(
+            [agent],
+            state,
+            Broker.parse(mosquitto_url),
+            source=Nothing(),
+            output=Lines(io.StringIO()),
+            manner=Manner(stays=False),
+        )
+        drive(runner, lambda: agent.task is not None)
+        agent.learn_many(*data(of, 100))
+        drive(runner, lambda: agent.phase is Phase.SERVING)
+        drive(runner, lambda: not runner._connection.up)
+        server.publish(*subspace(of, of.features.names), retain=True)
+        drive(runner, lambda: agent.serving)
+        drive(runner, lambda: not runner._connection.up)
         runner._leave()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import shutil
 import signal
@@ -27,13 +26,7 @@ from sim_devices.scenarios.tasks import Setting, build
 from tests.edge_agent.aggregators import TinyAggregator
 from tests.edge_agent.processes import command, end, willing, write_jsonl
 from tests.fsir.tasks import task
-from tests.system.agent.tap import PUBACK, Tap
-
-
-def acknowledged(tap: Tap) -> int:
-    with contextlib.suppress(IndexError):  # the last packet is still on its way
-        return [kind for kind, _ in tap.packets()].count(PUBACK)
-    return 0
+from tests.system.agent.tap import Tap
 
 
 @pytest.mark.broker
@@ -63,13 +56,7 @@ def test_recognition_changes_no_byte_on_the_wire(mosquitto_url, tmp_path):
                 process = subprocess.Popen(arguments, stderr=subprocess.DEVNULL)
                 try:
                     deadline = time.monotonic() + 90
-                    # All records served, and each of the retained messages acknowledged: task,
-                    # receipt and subspace.
-                    while not (
-                        served.exists()
-                        and served.read_text().count("\n") == 200
-                        and acknowledged(tap) == 3
-                    ):
+                    while not (served.exists() and served.read_text().count("\n") == 200):
                         assert time.monotonic() < deadline, tap.sent
                         time.sleep(0.05)
                     process.send_signal(signal.SIGTERM)

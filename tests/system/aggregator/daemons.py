@@ -186,14 +186,15 @@ def plain_mosquitto(config: str = "") -> Iterator[str]:
             stderr=subprocess.DEVNULL,
         )
         try:
-            wait_for(lambda: _listens(port), "mosquitto")
+            wait_for(lambda: listens(port), "mosquitto")
             yield f"mqtt://127.0.0.1:{port}"
         finally:
             process.terminate()
             process.wait(10)
 
 
-def _listens(port: int) -> bool:
+def listens(port: int) -> bool:
+    """Whether somebody does there."""
     with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), 1):
         return True
     return False

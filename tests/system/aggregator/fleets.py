@@ -18,10 +18,10 @@ def reports(count: int, prefix: str = "d", task: Task = TASK) -> dict[str, bytes
     return {f"{prefix}{i}": report(task, f"{prefix}{i}", i) for i in range(count)}
 
 
-def check(path: Path, devices: int) -> None:
+def check(path: Path, devices: int, task: Task = TASK) -> None:
     """The store counts exactly so many devices, and its sums are those of its reports."""
     store = SqliteStore(path)
-    made = Aggregator(store, [TASK])
+    made = Aggregator(store, [task])
     made.start(0.0)
     assert store.totals(1, "final").devices == devices
     assert agrees(store, made.federations["test"], "final")

@@ -100,11 +100,11 @@ def schedule(seed: int, *, rounds: bool = False) -> Schedule:
 
 
 def run_schedule(
-    seed: int, directory: Path, server: ForkServer, *, rounds: bool = False
+    seed: int, directory: Path, server: ForkServer, *, rounds: bool = False, store: str = ""
 ) -> tuple[list[str], list[str]]:
     """Run the schedule of a seed: what is wrong at the end, and everything that happened."""
     plan = schedule(seed, rounds=rounds)
-    world = World(plan.setup, directory, server, seed)
+    world = World(replace(plan.setup, store=store), directory, server, seed)
     for device, habit in zip(world.devices, plan.habits, strict=True):
         device.habit = habit
     log = [f"seed {seed}: {plan.setup}"]

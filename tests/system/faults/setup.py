@@ -20,6 +20,7 @@ class Setup:
     workers: int = 1
     victims: frozenset[int] = frozenset()  # devices that may be withdrawn or stopped
     shy: frozenset[int] = frozenset()  # devices whose owners refuse the second task
+    store: str = ""  # its address; a file of its own if there is none
     debounce: float | None = None  # seconds between two estimates; None: no estimates
 
     @property

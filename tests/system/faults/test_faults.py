@@ -40,6 +40,21 @@ def test_every_report_counts_exactly_once(seed, tmp_path, forkserver):
     assert not wrong, "\n".join([*wrong, "", *log])
 
 
+@pytest.mark.parametrize("seed", seeds(QUICK_ROUNDS, ALL))
+def test_every_report_counts_exactly_once_in_postgresql(seed, tmp_path, forkserver, postgres):
+    """The same schedules on the other engine; what must be in the totals is the same."""
+    wrong, log = run_schedule(seed, tmp_path, forkserver, store=postgres.fresh())
+    assert not wrong, "\n".join([*wrong, "", *log])
+
+
+@pytest.mark.parametrize("seed", seeds(2, ALL_ROUNDS))
+def test_every_report_of_every_round_counts_exactly_once_in_postgresql(
+    seed, tmp_path, forkserver, postgres
+):
+    wrong, log = run_schedule(seed, tmp_path, forkserver, rounds=True, store=postgres.fresh())
+    assert not wrong, "\n".join([*wrong, "", *log])
+
+
 @pytest.mark.parametrize("seed", seeds(QUICK_ROUNDS, ALL_ROUNDS))
 def test_every_report_of_every_round_counts_exactly_once(seed, tmp_path, forkserver):
     wrong, log = run_schedule(seed, tmp_path, forkserver, rounds=True)

@@ -7,15 +7,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from aggregator.store.base import StoreError, TaskRow
-from aggregator.store.sqlite import SqliteStore
+from aggregator.store.base import Store, StoreError, TaskRow
+from aggregator.store.opening import open_store
 from fsir.privacy.plan import FINAL
 from fsir.wire.decode import decode
 from fsir.wire.messages import Subspace, report_id, topic
 from tests.system.harness.forkserver import Child, ForkServer
 
 NAMES = ("worker-a", "worker-b", "worker-c", "worker-d")
-_NOT_YET = ("no such file", "does not hold it")  # the aggregator has not come to write its store
+_NOT_YET = (
+    "no such file",
+    "does not hold it",
+    "start `serve`",
+)  # the aggregator has not come to write its store
 # The last: before it has come to listen to signals.
 _ENDINGS = (None, 0, -signal.SIGKILL, -signal.SIGTERM)
 _WITHDRAWAL_SECONDS = 60.0
@@ -27,11 +31,13 @@ class Workers:
     Whoever starts takes a free place, under the old name or another.
     """
 
-    def __init__(self, server: ForkServer, directory: Path, places: int, **options: Any) -> None:
+    def __init__(
+        self, server: ForkServer, directory: Path, places: int, store: str = "", **options: Any
+    ) -> None:
         self._server = server
         self.directory = directory
         self._options = options
-        self.store = directory / "store.db"
+        self.store = store or f"sqlite:{directory / 'store.db'}"  # its address
         self._places: list[Child | None] = [None] * places
         self._names = list(NAMES[:places])
         self._ended: list[Child] = []
@@ -71,7 +77,7 @@ class Workers:
             self._places[k] = self._server.start(
                 "serve",
                 self.directory / "aggregator.log",
-                store=str(self.store),
+                store=self.store,
                 clock=clock,
                 kill=kill,
                 worker=self._names[k],
@@ -106,7 +112,7 @@ class Workers:
             device,
             "--future",
             "--store",
-            f"sqlite:{self.store}",
+            self.store,
             "--task",
             task,
         ]
@@ -129,7 +135,7 @@ class Workers:
 
     def refused(self) -> set[bytes]:
         """Reports that were refused because their device is out."""
-        store = SqliteStore(self.store, create=False)
+        store = open_store(self.store, create=False)
         try:
             return {row.id for row in store.refused(10**6) if row.reason == "withdrawn"}
         finally:
@@ -156,7 +162,7 @@ class Workers:
                 f"{device} is not withdrawn from {task} yet" for task, device in sorted(self._owed)
             ]
         try:
-            store = SqliteStore(self.store, create=False)
+            store = open_store(self.store, create=False)
         except StoreError as error:
             return [str(error)]
         try:
@@ -164,7 +170,7 @@ class Workers:
         finally:
             store.close()
 
-    def _outdated(self, store: SqliteStore, task: TaskRow, seen: dict[str, bytes]) -> Iterator[str]:
+    def _outdated(self, store: Store, task: TaskRow, seen: dict[str, bytes]) -> Iterator[str]:
         if self._options.get("debounce") is not None and not _up_to_date(store, task.key):
             yield f"{task.name}: the subspace is not from all who are counted"
         for kind in ("active", "subspace"):
@@ -173,7 +179,7 @@ class Workers:
                 yield f"{task.name}: the broker has another {kind} than the store"
 
 
-def _up_to_date(store: SqliteStore, key: int) -> bool:
+def _up_to_date(store: Store, key: int) -> bool:
     rounds = store.rounds(key, FINAL)
     change = sum(row.change for row in rounds)
     shown = store.published(key, "subspace")

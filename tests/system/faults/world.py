@@ -40,7 +40,9 @@ class World(Workers):
             (directory / f"{task.name}.toml").write_text(tomli_w.dumps(task.task().table()))
         tasks = [str(directory / f"{task.name}.toml") for task in setup.federations]
         options = {"broken": setup.broken, "debounce": setup.debounce}
-        super().__init__(server, directory, setup.workers, task=tasks, url=self.far.url, **options)
+        places = setup.workers
+        options |= {"task": tasks, "url": self.far.url}
+        super().__init__(server, directory, places, setup.store, **options)
         self.start_aggregator()
         self.devices = [self._device(number) for number in range(setup.federation.devices)]
         # Tasks and devices with a receipt for what was never sent.

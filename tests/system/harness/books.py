@@ -18,7 +18,8 @@ from aggregator.federation import Federation as Layouts
 from aggregator.results.gathering import gather
 from aggregator.rounds.recount import agrees
 from aggregator.rounds.sets import text_of
-from aggregator.store.sqlite import SqliteStore
+from aggregator.store.base import Store
+from aggregator.store.opening import open_store
 from edge_agent.learning.report import report_bytes
 from edge_agent.state.rows import LedgerRow, report_title
 from edge_agent.state.state import State
@@ -60,9 +61,14 @@ def place_of(raw: bytes) -> Place:
     return report.stage, report.round
 
 
-def counted(path: Path) -> int:
+def _opened(store: Path | str) -> Store:
+    """A store by its file or its address."""
+    return open_store(store if isinstance(store, str) else f"sqlite:{store}", create=False)
+
+
+def counted(place: Path | str) -> int:
     """Reports in a store."""
-    store = SqliteStore(path, create=False)
+    store = _opened(place)
     try:
         return sum(1 for task in store.tasks() for _ in store.reports(task.key))
     finally:
@@ -70,13 +76,13 @@ def counted(path: Path) -> int:
 
 
 def audit(
-    federation: Federation, path: Path, accounts: list[Account], *, replayable: bool = True
+    federation: Federation, place: Path | str, accounts: list[Account], *, replayable: bool = True
 ) -> list[str]:
     """Nothing is lost or doubled, devices report once a place, and ledgers say what was sent.
 
     Returns what is not so, in words.
     """
-    store = SqliteStore(path, create=False)
+    store = _opened(place)
     try:
         return _Books(federation, store, replayable).audit(accounts)
     finally:
@@ -84,7 +90,7 @@ def audit(
 
 
 class _Books:
-    def __init__(self, federation: Federation, store: SqliteStore, replayable: bool) -> None:
+    def __init__(self, federation: Federation, store: Store, replayable: bool) -> None:
         self._federation = federation
         self._store = store
         self._replayable = replayable

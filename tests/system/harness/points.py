@@ -8,6 +8,8 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+from aggregator.results.estimates import Estimating, Estimation
+from aggregator.store.postgres.store import PostgresStore
 from aggregator.store.sqlite import SqliteStore
 from edge_agent.mqtt.connection import Connection
 from edge_agent.state.state import State
@@ -35,8 +37,15 @@ AGGREGATOR_STORE = {
     "totals written, not committed": (SqliteStore, "put_totals", "after"),
     "active set written, not committed": (SqliteStore, "put_published", "after"),
 }
+AGGREGATOR_CELL = {
+    "part written, not committed": (PostgresStore, "put_part", "after"),
+    "estimate begun": (Estimation, "run", "before"),
+    "estimate made": (Estimating, "publish", "before"),
+    "estimate written, not committed": (PostgresStore, "put_published", "after"),
+}
 AGGREGATOR_LOOP = ("committed", "acknowledged", "answered")  # of `aggregator.daemon.Daemon`
 AGGREGATOR = (*AGGREGATOR_STORE, *AGGREGATOR_LOOP)
+CLASSES = AGENT | AGGREGATOR_STORE | AGGREGATOR_CELL
 
 
 class CrashError(BaseException):
@@ -89,9 +98,12 @@ def around(
 
 def arm_class(point: str, times: int) -> None:
     """In a child process: the point is in a class of the agent or of the aggregator's store."""
-    owner, name, when = (AGENT | AGGREGATOR_STORE)[point]
+    owner, name, when = CLASSES[point]
     countdown = Countdown(times, power_cut)
     setattr(owner, name, around(getattr(owner, name), when, countdown, _word(point)))
+    if owner is SqliteStore:  # or the same point of the other engine, which adds to parts
+        name = {"put_totals": "put_part"}.get(name, name)
+        setattr(PostgresStore, name, around(getattr(PostgresStore, name), when, countdown))
 
 
 def _word(point: str) -> str:

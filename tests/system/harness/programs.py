@@ -21,15 +21,17 @@ import edge_agent.loop.runner
 import edge_agent.mqtt.connection
 from aggregator.core import Aggregator
 from aggregator.daemon import Daemon
+from aggregator.monitoring.http import HttpServer, pages
 from aggregator.secure.core import SecureAggregator
 from aggregator.secure.seat import Seat
-from aggregator.store.sqlite import open_store
+from aggregator.store.opening import open_store
 from fsir.contract import load_task
 from fsir.net.backoff import Delays
 from fsir.net.broker import Broker
 from fsir.privacy.noise import SeededNoise
 from fsir.secure.keys import read_pair
 from tests.system.harness import points, safeguards
+from tests.system.harness.silent import silence
 
 NEVER = 1e9
 SHORT = Delays(0.1, 0.4)
@@ -76,7 +78,7 @@ def _prepare(
         time.time = lambda: honest() + clock
     if room is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, resource.RLIM_INFINITY))
-    if kill is not None and kill[0] in (points.AGENT | points.AGGREGATOR_STORE):
+    if kill is not None and kill[0] in points.CLASSES:
         points.arm_class(*kill)
     if broken is not None:
         safeguards.BROKEN[broken](setattr)
@@ -98,6 +100,7 @@ def serve(
     role: str | None = None,
     key: str = "",
     seed: int | None = None,
+    http: str = "",
 ) -> None:
     """The aggregator's daemon; with a role, one of two, whose noise a seed may make known."""
     _prepare(clock, room, kill, broken)
@@ -109,7 +112,8 @@ def serve(
 
     tasks = [load_task(path) for path in task]
     pause = NEVER if debounce is None else debounce
-    kept = open_store(f"sqlite:{store}")
+    kept = open_store(store if ":" in store else f"sqlite:{store}")
+    kept.join(worker)
     if role is None:
         made = Aggregator(kept, tasks, debounce=pause)
     else:
@@ -118,6 +122,8 @@ def serve(
         made = SecureAggregator(kept, tasks, seat, debounce=pause, noise=noise)
     daemon = Daemon(made, Broker.parse(url, ca=ca), client_id=worker, share=share, reached=reached)
     signal.signal(signal.SIGTERM, lambda *_: daemon.stop())
+    if http:
+        HttpServer(http, pages(daemon.metrics.shown, daemon.health))
     daemon.run()
 
 
@@ -134,7 +140,10 @@ def agent(
     room: int | None = None,
     kill: tuple[str, int] | None = None,
     broken: str | None = None,
+    silent: bool = False,
 ) -> int:
-    """`fsir-agent`."""
+    """`fsir-agent`; if silent, without any noise."""
     _prepare(clock, room, kill, broken)
+    if silent:
+        silence()
     return edge_agent.cli.main(arguments)

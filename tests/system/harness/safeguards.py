@@ -35,7 +35,7 @@ def no_dedupe(patch: Patch) -> None:
     assert any(once in step for step in steps)
     broken = tuple(step.replace(once, "CHECK (n > 0)") for step in steps)
     patch(aggregator.store.sqlite, "STEPS", broken)
-    patch(aggregator.store.sqlite.SqliteStore, "lookup", lambda *_: {})
+    patch(counting, "_counted_before", lambda *_: {})
 
 
 def answer_before_commit(patch: Patch) -> None:

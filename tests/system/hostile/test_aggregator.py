@@ -7,8 +7,8 @@ import random
 from aggregator.core import Aggregator
 from aggregator.reasons import REASONS
 from aggregator.rounds.recount import recount
-from aggregator.store.quarantine import QUARANTINE_ROWS
 from aggregator.store.sqlite import SqliteStore
+from aggregator.store.tables.quarantine import QUARANTINE_ROWS
 from fsir.contract import task_from_table
 from fsir.limits import LIMITS
 from fsir.privacy.plan import SCREENING, final_stage, first_stage

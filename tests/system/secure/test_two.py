@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import msgpack
 import pytest
 import tomli_w
 
 from aggregator.secure.seat import cohort_topic
+from fsir.limits import ID_BYTES, MOST_IN_COHORT
 from fsir.secure.keys import write_pair
 from fsir.task.secure import HELPER, LEADER, ROLES
 from fsir.wire.cohort import Heading, Proposal, encode_cohort
+from fsir.wire.messages import report_id
 from tests.aggregator.secure.pair import PAIRS, SEED, secure_task
 from tests.needs import need
 from tests.system.aggregator.daemons import ROOT
@@ -75,6 +81,55 @@ def test_a_stranger_on_the_topic_of_the_leader_opens_nothing(world: World) -> No
     world.check()
 
 
+def test_a_leader_that_asks_for_too_much_is_declined_and_both_live(world: World) -> None:
+    """Signed by the leader itself: too few, foreign, far too many, replayed, overlapping."""
+    world.start(HELPER)
+    world.until(lambda: len(world.answered) == 10, "the helper does not answer")
+    ours = tuple(sorted(report_id(raw) for raw in world.reports.values()))
+    foreign = tuple(sorted(os.urandom(ID_BYTES) for _ in range(50)))
+    place = cohort_topic(TASK, LEADER)
+
+    def say(number: int, ids: tuple[bytes, ...], **changes: Any) -> bytes:
+        heading = Heading(task=TASK.digest, stage="final", number=number)
+        raw = encode_cohort(Proposal(replace(heading, **changes), ids), PAIRS[LEADER].sign)
+        world._line.publish(place, raw, False)
+        return raw
+
+    for count in (1, 3):
+        say(1, ours[:count])
+    say(1, foreign)
+    say(1, ours, task=bytes(32))
+    say(1, ours, group=1)
+    say(1, ours, round=2)
+    for count in (MOST_IN_COHORT + 1, 10**6):
+        world._line.publish(place, too_many_ids(count), False)
+    world.until(lambda: len(world.declined) >= 6, "not everything is declined")
+    assert not world.answers
+    assert world.count(HELPER, "share") == 10
+    first = say(1, ours[:5])
+    world.until(lambda: len(world.answers) == 1, "nothing is opened")
+    world._line.publish(place, first, False)  # again, and two that overlap with it
+    say(2, ours[2:8])
+    say(3, ours[:5])
+    world.until(lambda: len(world.declined) >= 8, "what overlaps is not declined")
+    assert [len(said) for said in world.answers.values()] == [1]
+    assert sorted(world.opened(HELPER)) == list(ours[:5])
+    assert world.count(HELPER, "share") == 5
+    assert world.children[HELPER].poll() is None
+    # Of a million the broker has spared it: that is more than it has asked for (MQTT 5).
+    assert world.count(HELPER, "refused") == 1
+
+
+def too_many_ids(count: int) -> bytes:
+    """A proposal that its leader has signed."""
+    body = {"message": "proposal", "task": TASK.digest, "stage": "final", "number": 1, "group": 0}
+    packed = msgpack.packb(body | {"ids": os.urandom(ID_BYTES * count)})
+    signature = PAIRS[LEADER].sign(b"fsir cohort message\0leader\0" + packed)
+    envelope = {"v": 1, "kind": "cohort", "by": LEADER, "body": packed, "signature": signature}
+    raw: bytes = msgpack.packb(envelope)
+    return raw
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(10))
 def test_whatever_is_killed_at_random_moments_every_report_is_opened_once(
@@ -115,6 +170,8 @@ def test_whatever_is_killed_at_random_moments_every_report_is_opened_once(
         (("--role", "leader"), "give its --role-key"),
         (("--role", "leader", "--role-key", "helper.key"), "give --role helper"),
         (("--role", "helper", "--role-key", "none.key"), "keys new"),
+        (("--role", "helper", "--role-key", "helper.key", "--wait", "5"), "to the leader alone"),
+        (("--role", "leader", "--role-key", "helper.key", "--wait", "-1"), "0 or more"),
     ],
 )
 def test_a_wrong_role_or_key_is_refused_with_the_remedy(

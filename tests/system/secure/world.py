@@ -25,7 +25,7 @@ from fsir.secure.report import secure_of
 from fsir.secure.ring import ring_of
 from fsir.task.secure import HELPER, LEADER, ROLES
 from fsir.task.task import Task
-from fsir.wire.cohort import Answer, decode_cohort
+from fsir.wire.cohort import Answer, Declined, decode_cohort
 from fsir.wire.decode import decode
 from fsir.wire.messages import Receipt, report_id, topic
 from tests.aggregator.secure.pair import PAIRS, SEED, noise_of, one_hot, sealed
@@ -57,6 +57,7 @@ class World:
         }
         self.answered: set[tuple[str, str]] = set()  # device, and who has answered it
         self.answers: dict[object, set[bytes]] = {}  # by heading, what the helper has said
+        self.declined: list[str] = []  # why the helper has opened nothing
         self.children: dict[str, Child] = {}
         heard = [topic(task.name, kind) for kind in ("receipt/+", "receipt/+/helper", "cohort/+")]
         self._line = Connection(Broker.parse(self.url), "devices", heard, self._heard)
@@ -87,6 +88,8 @@ class World:
             said = decode_cohort(raw, verifier(secure_of(self.task)))
             if isinstance(said, Answer):
                 self.answers.setdefault(said.heading, set()).add(raw)
+            elif isinstance(said, Declined):
+                self.declined.append(said.reason)
             return
         receipt = decode(raw, Receipt)
         verdict = receipt.verdicts["final"]
@@ -118,11 +121,14 @@ class World:
             (count,) = store.execute(f"SELECT count(*) FROM {table}").fetchone()
         return int(count)
 
+    def all_answered(self) -> bool:
+        """Whether both have answered every device."""
+        return len(self.answered) == len(ROLES) * len(self.reports)
+
     def finish(self) -> None:
         """Every device is answered by both, and all that a cohort can be made of is opened."""
         least = secure_of(self.task).cohort
-        both = 2 * len(self.reports)
-        self.until(lambda: len(self.answered) == both, "not every report is answered by both")
+        self.until(self.all_answered, "not every report is answered by both")
         # Only now: what is not opened at one of the two must be fewer than a cohort.
         self.until(lambda: self.count(LEADER, "share") < least, "a cohort waits at the leader")
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+from functools import cached_property
 from pathlib import Path
 
 from hypothesis import strategies as st
@@ -18,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from aggregator.core import Aggregator
 from aggregator.publication import Publication
-from aggregator.store.sqlite import SqliteStore
+from aggregator.store.opening import open_store
 from edge_agent.agent import Phase
 from fsir.wire.messages import topic
 from tests.system.harness.books import Account, audit
@@ -92,6 +93,18 @@ class Sequences(RuleBasedStateMachine):
         self.devices[number].learn(count)
         self.send(number)
 
+    @rule(number=which, count=st.integers(0, 2))
+    def live_well(self, number: int, count: int) -> None:
+        """Nothing is wrong for a while: a device asks, is answered, learns and sends.
+
+        Without such times hardly a sequence comes as far as a report.
+        """
+        if not self.devices[number].connected:
+            self.connect(number)
+        self.live(number, 0, seconds=2.0)
+        self.work()
+        self.live(number, count, seconds=2.0)
+
     @rule(number=which)
     def checkpoint(self, number: int) -> None:
         self.devices[number].agent.checkpoint()
@@ -140,8 +153,13 @@ class Sequences(RuleBasedStateMachine):
 
     # --- the aggregator ---------------------------------------------------------------------------
 
+    @cached_property
+    def address(self) -> str:
+        """Of the store, a new one for each sequence."""
+        return f"sqlite:{self.folder / 'store.db'}"
+
     def open_aggregator(self) -> Aggregator:
-        return Aggregator(SqliteStore(self.folder / "store.db"), [self.federation.task()])
+        return Aggregator(open_store(self.address), [self.federation.task()])
 
     @rule()
     def start_aggregator(self) -> None:
@@ -189,7 +207,7 @@ class Sequences(RuleBasedStateMachine):
                 Account(number=d.number, name=d.name, state=d.folder, sent=d.sent)
                 for d in self.devices
             ]
-            assert audit(self.federation, self.folder / "store.db", accounts) == []
+            assert audit(self.federation, self.address, accounts) == []
         finally:
             shutil.rmtree(self.folder)
 

@@ -173,5 +173,5 @@ def test_copies_that_are_not_told_apart_send_two(monkeypatch: pytest.MonkeyPatch
 
 
 def _open(gate: object) -> bool:
-    gate.confirmed = True  # type: ignore[attr-defined]
+    gate._held = True  # type: ignore[attr-defined]
     return True

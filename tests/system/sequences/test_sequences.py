@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable
+from functools import cached_property
 
 import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import Phase as Step
 from hypothesis.stateful import run_state_machine_as_test
 
+from tests.postgres import Cluster
 from tests.system.harness.safeguards import (
     Patch,
     fresh_noise,
@@ -35,6 +37,24 @@ def quiet(caplog: pytest.LogCaptureFixture) -> None:
 )
 def test_the_books_balance_after_any_sequence(examples: int) -> None:
     run_state_machine_as_test(Sequences, settings=settings(SEQUENCES, max_examples=examples))
+
+
+@pytest.mark.parametrize(
+    "examples",
+    [
+        pytest.param(4, id="some"),
+        pytest.param(200, id="many", marks=[pytest.mark.slow, pytest.mark.timeout(1800)]),
+    ],
+)
+def test_the_books_balance_after_any_sequence_in_postgresql(
+    examples: int, postgres: Cluster
+) -> None:
+    class InPostgres(Sequences):
+        @cached_property
+        def address(self) -> str:
+            return postgres.fresh()
+
+    run_state_machine_as_test(InPostgres, settings=settings(SEQUENCES, max_examples=examples))
 
 
 @pytest.mark.parametrize("broken", [no_dedupe, fresh_noise, position_not_committed])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from fsir.task.secure import ROLES
+from sim_devices.network import daemons
 from sim_devices.network.federation import federate
 from sim_devices.network.fleet import Faults
 from sim_devices.scenarios import scenarios
@@ -48,7 +49,14 @@ def test_faults_on_the_way_and_screening_change_nothing(mosquitto_url):
 
 
 @pytest.mark.broker
-def test_what_makes_no_cohort_is_left(mosquitto_url):
+def test_nobody_is_left_who_came_with_the_others(mosquitto_url):
+    outcome = federate(SCENARIO.population, bare(SCENARIO), broker=mosquitto_url, cohort=8)
+    assert (outcome.subspace.devices, outcome.stopped) == (9, 0)
+
+
+@pytest.mark.broker
+def test_what_makes_no_cohort_is_left(mosquitto_url, monkeypatch):
+    monkeypatch.setattr(daemons, "REST_SECONDS", 0.0)
     outcome = federate(SCENARIO.population, bare(SCENARIO), broker=mosquitto_url, cohort=5)
     assert 5 <= outcome.subspace.devices <= 9
     assert outcome.stopped == 0

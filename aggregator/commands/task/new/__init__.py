@@ -126,6 +126,7 @@ def _public(args: argparse.Namespace, sample: Sample) -> tuple[str, Reasons]:
         unit_records=args.unit_records,
         cohort=None if wishes.secure is None else wishes.secure.cohort,
     )
+    expected = wishes.rounds.expected(expected)
     proposal = propose(
         sample.X,
         slices,

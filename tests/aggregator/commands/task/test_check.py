@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tomli_w
@@ -11,6 +13,7 @@ from aggregator.cli import main
 from fsir.privacy.plan import first_stage
 from fsir.task.public_map import as_text
 from tests.aggregator.commands.lines import TASK, fails, run_json
+from tests.aggregator.secure.pair import secure_task
 from tests.fsir.tasks import mapped
 
 
@@ -131,3 +134,20 @@ def test_a_field_that_nobody_knows_is_looked_for(
         ({"screning": {}}, "did you mean 'screening'?"),
     ):
         assert told in fails(capsys, "task", "check", written(table | wrong, tmp_path))
+
+
+def test_fleets_that_make_no_cohort_are_named(tmp_path: Path, capsys: Any) -> None:
+    path = tmp_path / "t.toml"
+    path.write_text(tomli_w.dumps(secure_task(4, cohort=12, groups=3).table()))
+    assert main(["task", "check", str(path), "--devices", "10,35,36", "--json"]) == 0
+    answer = json.loads(capsys.readouterr().out)
+    assert answer["never_opened"] == [10, 35]
+    assert list(answer["expected_error"]) == ["36"]
+    (stage,) = answer["stages"]
+    # A cohort brings the noise of one local report, and each of two aggregators as much.
+    local = 12**0.5 * stage["noise_of_a_sum"]
+    assert stage["noise_of_an_opened_sum"] == pytest.approx(3**0.5 * local)
+    assert main(["task", "check", str(path), "--devices", "10"]) == 0
+    said = capsys.readouterr().out
+    assert "10 devices: too few, nothing would ever be opened" in said
+    assert "over one cohort has sd" in said

@@ -40,6 +40,7 @@ def test_a_file_says_what_the_command_line_would(tmp_path: Path) -> None:
         "record-id": "id",
         "source-broker": "mqtt://home",
         "labels": "press",
+        "stay": "no",
         "log-level": "debug",
         "output": "-",
         "output-broker": "mqtt://home",

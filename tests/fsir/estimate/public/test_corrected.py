@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -62,7 +64,7 @@ def test_coordinates_have_unit_variance_and_the_first_tells_most():
 def test_the_classifier_keeps_all_directions_when_fewer_are_shown():
     world = World(strange=0.3)
     wide = world.task(devices=40, epsilon=4.0)
-    narrow = type(wide)(**{**vars(wide), "dimension": 1})
+    narrow = replace(wide, dimension=1)
     totals = world.totals(wide, 40)
     all_of_them = estimate(wide, totals)
     shown = estimate(narrow, totals)

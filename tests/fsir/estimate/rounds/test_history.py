@@ -23,10 +23,16 @@ def test_rounds_without_records_are_no_rounds():
 
 
 def test_devices_are_those_with_a_remembered_round():
-    history = history_of(small_task(5))
-    assert history.devices({4: 1.0}) == 4
-    assert history.devices({3: 0.5, 4: 1.0}) == 6
-    assert history.devices({3: 0.0, 4: 1.0}) == 4
+    covariance = covariance_of(history_of(small_task(5)))
+    assert covariance.devices(np.array([0.0, 0.0, 0.0, 1.0])) == 4
+    assert covariance.devices(np.array([0.0, 0.0, 0.5, 1.0])) == 6
+
+
+def test_a_pattern_may_name_rounds_that_nobody_is_left_in():
+    history = history_of(small_task(5), PATTERNS | {(2, 5): 1})
+    history.records[5] = 0
+    shared = covariance_of(history).shared
+    assert np.diagonal(shared).tolist() == [5, 4, 5, 4]
 
 
 def test_two_rounds_share_the_devices_that_were_in_both():

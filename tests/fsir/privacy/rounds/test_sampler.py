@@ -9,7 +9,7 @@ from scipy import stats
 
 from fsir.limits import MAX_ROUNDS
 from fsir.privacy.budget import published_values
-from fsir.privacy.noise import FAR_SIGMAS, RELATIVE_ERROR, RESOLUTION, Noise, sampling_error
+from fsir.privacy.noise import FAR_SIGMAS, RELATIVE_ERROR, RESOLUTION, NoiseOfBytes, sampling_error
 from fsir.privacy.normal.words import normal_of
 from fsir.privacy.plan import first_stage
 from fsir.privacy.rounds.correlated import RoundNoise
@@ -29,7 +29,7 @@ def sizes(found):
     return [math.fsum(map(abs, series)) for series in (found.coefficients, found.inverse)]
 
 
-class Words(Noise):
+class Words(NoiseOfBytes):
     """Normals that given words stand for."""
 
     def __init__(self, words):

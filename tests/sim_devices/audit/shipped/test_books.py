@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from edge_agent.agent import Agent
+from edge_agent.state.database import Storage
 from edge_agent.state.state import State
 from sim_devices.audit.shipped import cases
 from sim_devices.audit.shipped.books import wrong_books
@@ -25,7 +26,7 @@ def test_a_row_that_is_not_written_is_missed(monkeypatch):
 
     def forgetful(self, row, out, progress, **more):
         whole(self, row, out, progress, **more)
-        self._db.run("DELETE FROM ledger")
+        self._db.remove("ledger")
 
     monkeypatch.setattr(State, "record_report", forgetful)
     case = cases.one_stage()
@@ -35,7 +36,7 @@ def test_a_row_that_is_not_written_is_missed(monkeypatch):
 
 def test_a_row_that_is_written_after_the_message_is_handed_out_is_missed(monkeypatch):
     late = []
-    insert = type(State(None, "x")._db).insert
+    insert = Storage.insert
     outgoing = Agent.outgoing
 
     def later(self, table, row):
@@ -50,7 +51,7 @@ def test_a_row_that_is_written_after_the_message_is_handed_out_is_missed(monkeyp
             insert(database, "ledger", row)
         return outgoing(self, now)
 
-    monkeypatch.setattr(type(State(None, "x")._db), "insert", later)
+    monkeypatch.setattr(Storage, "insert", later)
     monkeypatch.setattr(Agent, "outgoing", catching_up)
     case = cases.one_stage()
     told = wrong_books(case.task, case.streams.first)

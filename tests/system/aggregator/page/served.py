@@ -16,7 +16,7 @@ import tomli_w
 from fsir.task.task import Task
 from sim_devices.network.probe import free_port
 from tests.aggregator.federations import make_task
-from tests.system.aggregator.daemons import ROOT, _listens, wait_for
+from tests.system.aggregator.daemons import ROOT, listens, wait_for
 
 FEATURES = tuple(f"acc-{axis}-{kind}" for axis in "xyz" for kind in ("mean", "sd", "max", "energy"))
 CLASSES = ("walking", "sitting", "lying down")
@@ -48,7 +48,7 @@ class Served:
 
     def start(self) -> None:
         self._process = subprocess.Popen(self._command, cwd=ROOT)
-        wait_for(lambda: _listens(self.port), "the page")
+        wait_for(lambda: listens(self.port), "the page")
 
     def stop(self) -> None:
         if self._process is not None:

@@ -6,66 +6,24 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
 from fsir.arrays import Integers, Matrix
-from fsir.contract import task_from_table
 from fsir.estimate.screening import majority, select, slice_matrix
 from fsir.estimate.votes import ccmd_votes
 from fsir.privacy.plan import SCREENING, Stage, first_stage
 from fsir.privacy.quantiser import Quantiser
 from fsir.task.task import Screening, Task
-from sim_devices.datasets.models import cut_points, dimension
+from sim_devices.datasets.models import dimension
 from sim_devices.paper.cells import Cell, ExperimentError
 from sim_devices.paper.exact import ExactMoments
-from sim_devices.paper.merged_release import NORM_PER_ROOT, clip_norm, merged_release
-from sim_devices.scenarios.tasks import COHORT
+from sim_devices.paper.merged_release import merged_release
+from sim_devices.paper.screening.ways import LIMIT, Way, high_task
 
-# R, beyond any ordinary value; with the 14 bits of the grid it keeps records to 1/2048.
-TRUNCATE = 8.0
-LIMIT = 48  # the largest active set that a device agrees to
-# Features kept after each report, and its share of mu^2.
-FUNNEL = ((256, 0.4), (48, 0.2), (None, 0.15))
-TWO_STAGES = 0.5  # share of mu^2 of the first of two reports
-EXPECTED_FALSE = 1.0  # features that the funnel keeps by chance
-
-
-@lru_cache(maxsize=256)
-def high_task(cell: Cell, share: float, p: int | None = None, *, shared: bool = False) -> Task:
-    """The task of a cell for the private ways,
-    in which reports before the final one have `share` of the budget.
-
-    With `p`, the task of one report of the funnel, about that many of the cell's features. If
-    `shared`, two aggregators open the sum of all clients.
-    """
-    if shared:
-        from sim_devices.network.parties import secured  # which needs `cryptography`
-
-        return secured(high_task(cell, share, p), min(COHORT, cell.clients))
-    p = p or cell.p
-    cuts = cut_points(cell.model, cell.p, "high")
-    return task_from_table(
-        {
-            "name": f"model-{cell.model}",
-            "features": {"names": [f"x{j + 1}" for j in range(p)]},
-            "response": {"classes": ["0", "1"]} if cell.model == "I" else {"cuts": list(cuts)},
-            "clip": {"truncate": TRUNCATE, "norm": clip_norm(p)},
-            "privacy": {"epsilon": 2 * cell.epsilon, "delta": 2 * cell.delta},
-            "report": {"records": cell.n},
-            "screening": {
-                "select": "significant",
-                "limit": min(LIMIT, p),
-                "share": share,
-                "code": "simplex" if cell.model == "I" else "circle",
-                "final_norm_factor": NORM_PER_ROOT,
-            },
-            "dimension": dimension(cell.model),
-        }
-    )
+EXPECTED_FALSE = 1.0  # features that a funnel keeps by chance
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -120,12 +78,10 @@ class Rows:
         return ExactMoments(self.n * self.clients, coded, counts, second)
 
 
-def screened(
-    rows: Rows, cell: Cell, rng: np.random.Generator, *, shared: bool = False
-) -> tuple[int, ...]:
+def screened(rows: Rows, cell: Cell, way: Way, rng: np.random.Generator) -> tuple[int, ...]:
     """The default: one report about all features,
     from which the aggregator selects by its size rule."""
-    task = high_task(cell, TWO_STAGES, shared=shared)
+    task = high_task(cell, way.before, way=way)
     stage = first_stage(task)
     totals = merged_release(stage, rows.moments(task, stage, range(cell.p)), rows.clients, rng)
     d = dimension(cell.model)
@@ -139,19 +95,19 @@ def _rule(task: Task) -> Screening:
     return task.screening
 
 
-def funnelled(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...]:
-    """Three reports about fewer and fewer features;
+def funnelled(rows: Rows, cell: Cell, way: Way, rng: np.random.Generator) -> tuple[int, ...]:
+    """Several reports about fewer and fewer features;
     what earlier ones said about those that are left is kept."""
     features = np.arange(cell.p)
     M = np.zeros(())
     weight = 0.0
-    for keep, share in FUNNEL:
-        task = high_task(cell, share, len(features))
+    for keep, share in way.stages:
+        task = high_task(cell, share, len(features), way)
         stage = first_stage(task)
         totals = merged_release(
             stage, rows.moments(task, stage, features.tolist()), rows.clients, rng
         )
-        precision = totals.n**2 / (rows.clients * stage.sums.variance)
+        precision = totals.n**2 / (totals.noises * stage.sums.variance)
         M = (weight * M + precision * slice_matrix(totals)) / (weight + precision)
         weight += precision
         if keep is None:
@@ -169,13 +125,13 @@ def strongest(M: Matrix, keep: int) -> tuple[int, ...]:
     return tuple(sorted(np.argsort(-np.linalg.norm(M, axis=1), kind="stable")[:keep].tolist()))
 
 
-def voted(rows: Rows, cell: Cell, rng: np.random.Generator) -> tuple[int, ...]:
+def voted(rows: Rows, cell: Cell, way: Way, rng: np.random.Generator) -> tuple[int, ...]:
     """Votes that every device computes from its own noisy slice sums; only indices leave it.
 
     The threshold is the paper's sqrt(log p) standard deviations of a conditional slice mean, the
     noise counted in.
     """
-    task = high_task(cell, TWO_STAGES)
+    task = high_task(cell, way.before, way=way)
     H = rows.sums.shape[2]
     stage = first_stage(task)
     n_h = cell.n / H

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from aggregator.store.base import RefusedRow
-from aggregator.store.database import Database
+from aggregator.store.tables.statements import Statements
 
 # The newest are kept, the counters know all: garbage must not fill the disk.
 QUARANTINE_ROWS = 10_000
 QUARANTINE_BYTES = 4096  # of each
 
 
-class Quarantine(Database):
+class Quarantine(Statements):
     """The part of a store that keeps refusals."""
 
     def refuse(self, rows: Sequence[RefusedRow]) -> None:
@@ -20,16 +21,17 @@ class Quarantine(Database):
         self._db.executemany(
             "INSERT INTO refused (task, device, stage, id, reason, detail, length, raw, at)"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            map(_values, rows),
+            [_values(row) for row in rows],
         )
         self._db.execute(
             "DELETE FROM refused WHERE seq <= (SELECT max(seq) FROM refused) - ?",
             (QUARANTINE_ROWS,),
         )
+        counts = Counter((row.task, row.reason) for row in rows)
         self._db.executemany(
-            "INSERT INTO refused_count VALUES (?, ?, 1)"
-            " ON CONFLICT DO UPDATE SET count = count + 1",
-            ((row.task, row.reason) for row in rows),
+            "INSERT INTO refused_count VALUES (?, ?, ?) ON CONFLICT (task, reason)"
+            " DO UPDATE SET count = refused_count.count + excluded.count",
+            [(*named, count) for named, count in sorted(counts.items())],
         )
 
     def refused(self, limit: int, task: str | None = None) -> list[RefusedRow]:

@@ -6,10 +6,9 @@ fraction of a second; no report is opened.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 
-from aggregator.store.database import Database
+from aggregator.store.tables.statements import Statements
 
 _REPORTED = "EXISTS (SELECT 1 FROM report r WHERE r.task = :key AND r.device = d.device"
 _IN_STAGE = f"{_REPORTED} AND r.stage = :stage)"
@@ -28,7 +27,7 @@ _STATES = {
     "reported": (_COUNTED, f"NOT {_BARRED}"),
     "waiting": (_SEEN, f"NOT {_IN_STAGE} AND NOT {_BARRED}"),
     "silent": (_ROSTER, f"NOT {_EVER} AND NOT {_ASKED} AND NOT {_BARRED}"),
-    "withdrawn": ("SELECT device FROM withdrawn WHERE task = :key", "1"),
+    "withdrawn": ("SELECT device FROM withdrawn WHERE task = :key", "TRUE"),
     "missing": (_ROSTER, f"NOT {_IN_STAGE} AND NOT {_BARRED}"),
     "excused": ("SELECT device FROM withdrawn WHERE task = :key", _LISTED),
     "unlisted": (_COUNTED, f"NOT {_LISTED} AND NOT {_BARRED}"),
@@ -36,50 +35,44 @@ _STATES = {
 STATES = tuple(_STATES)
 
 
-class Devices(Database):
+class Devices(Statements):
     """The part of a store that knows devices by name."""
 
     # --- the roster -------------------------------------------------------------------------------
 
     def enrol(self, task: str, devices: Iterable[str], now: float) -> int:
         """Put devices on the roster of a task; how many were not on it yet."""
-        before = self._db.total_changes
-        self._db.executemany(
-            "INSERT OR IGNORE INTO roster VALUES (?, ?, ?)",
-            ((task, device, now) for device in devices),
+        added = self._db.executemany(
+            "INSERT INTO roster VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
+            [(task, device, now) for device in devices],
         )
-        return self._db.total_changes - before
+        return max(0, added.rowcount)
 
     def strike(self, task: str, devices: Iterable[str]) -> int:
         """Take devices off the roster of a task; how many were on it."""
-        before = self._db.total_changes
-        self._db.executemany(
+        gone = self._db.executemany(
             "DELETE FROM roster WHERE task = ? AND device = ?",
-            ((task, device) for device in devices),
+            [(task, device) for device in devices],
         )
-        return self._db.total_changes - before
+        return max(0, gone.rowcount)
 
     def roster_size(self, task: str) -> int:
         """How many devices are on the roster of a task, withdrawn ones included."""
-        (count,) = self._db.execute(
-            "SELECT count(*) FROM roster WHERE task = ?", (task,)
-        ).fetchone()
-        return int(count)
+        return int(self._one("SELECT count(*) FROM roster WHERE task = ?", task))
 
     def on_roster(self, task: str, limit: int, after: str = "") -> list[str]:
         """Names on the roster of a task that come after a name, in order; a limit of -1 is none."""
         rows = self._db.execute(
             "SELECT device FROM roster WHERE task = ? AND device > ? ORDER BY device LIMIT ?",
-            (task, after, limit),
+            (task, after, self._most(limit)),
         )
         return [device for (device,) in rows]
 
     def listed(self, task: str, devices: Sequence[str]) -> set[str]:
         """Those of the devices that are on the roster of a task."""
         rows = self._db.execute(
-            "SELECT device FROM roster"
-            " WHERE task = ? AND device IN (SELECT value FROM json_each(?))",
-            (task, json.dumps(devices)),
+            f"SELECT device FROM roster WHERE task = ? AND device {self.AMONG}",
+            (task, self._list(devices)),
         )
         return {device for (device,) in rows}
 
@@ -101,7 +94,7 @@ class Devices(Database):
             f"SELECT device FROM ({where}) d WHERE device > :after AND {holds}"
             " ORDER BY device LIMIT :limit"
         )
-        rows = self._db.execute(query, {**about, "after": after, "limit": limit})
+        rows = self._db.execute(query, {**about, "after": after, "limit": self._most(limit)})
         return [device for (device,) in rows]
 
     def known_devices(self, task: int, name: str) -> list[str]:
@@ -110,7 +103,7 @@ class Devices(Database):
             "SELECT device FROM report WHERE task = :key"
             " UNION SELECT device FROM instances WHERE task = :key"
             " UNION SELECT device FROM withdrawn WHERE task = :key"
-            " UNION SELECT device FROM roster WHERE task = :name",
+            " UNION SELECT device FROM roster WHERE task = :name ORDER BY device",
             {"key": task, "name": name},
         )
         return [device for (device,) in rows]

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from aggregator.store.database import Database
 from aggregator.store.sealed import OPENED, PENDING, CohortRow, Pool, ShareRow
+from aggregator.store.tables.statements import Statements
 
 _AT = 'task = ? AND stage = ? AND round = ? AND "group" = ?'
 _WITH_REPORT = (
@@ -19,7 +19,7 @@ _WITH_REPORT = (
 )
 
 
-class Shares(Database):
+class Shares(Statements):
     """The part of a store that keeps shares and cohorts."""
 
     # --- shares -----------------------------------------------------------------------------------
@@ -28,16 +28,16 @@ class Shares(Database):
         """Keep shares; of a report that was opened before nothing is kept again."""
         self._db.executemany(
             'INSERT INTO share (task, id, device, stage, round, "group", proposed)'
-            " SELECT ?1, ?2, ?3, ?4, ?5, ?6, 0"
-            " WHERE NOT EXISTS (SELECT 1 FROM opened WHERE task = ?1 AND id = ?2)",
-            ((task, row.id, row.device, *row.pool) for row in rows),
+            " SELECT ?, ?, ?, ?, ?, ?, 0"
+            " WHERE NOT EXISTS (SELECT 1 FROM opened WHERE task = ? AND id = ?)",
+            [(task, row.id, row.device, *row.pool, task, row.id) for row in rows],
         )
 
     def waiting_shares(self, task: int) -> dict[Pool, int]:
         """How many reports wait, pool by pool."""
         rows = self._db.execute(
             'SELECT stage, round, "group", count(*) FROM share WHERE task = ?'
-            ' GROUP BY stage, round, "group"',
+            ' GROUP BY stage, round, "group" ORDER BY stage, round, "group"',
             (task,),
         )
         return {Pool(stage, round, group): count for stage, round, group, count in rows}
@@ -45,7 +45,8 @@ class Shares(Database):
     def share_ids(self, task: int, pool: Pool, most: int = -1) -> list[bytes]:
         """The ids that wait in a pool, the oldest first."""
         rows = self._db.execute(
-            f"SELECT id FROM share WHERE {_AT} ORDER BY seq LIMIT ?", (task, *pool, most)
+            f"SELECT id FROM share WHERE {_AT} ORDER BY seq LIMIT ?",
+            (task, *pool, self._most(most)),
         )
         return [id for (id,) in rows]
 
@@ -63,7 +64,7 @@ class Shares(Database):
     def mark_proposed(self, task: int, ids: Iterable[bytes]) -> None:
         """Note that the other aggregator may open these."""
         self._db.executemany(
-            "UPDATE share SET proposed = 1 WHERE task = ? AND id = ?", ((task, id) for id in ids)
+            "UPDATE share SET proposed = 1 WHERE task = ? AND id = ?", [(task, id) for id in ids]
         )
 
     def shares_of(self, task: int, device: str) -> list[tuple[bytes, bool]]:
@@ -113,11 +114,13 @@ class Shares(Database):
     def last_cohorts(self, task: int) -> dict[Pool, tuple[int, bool]]:
         """In each pool the number of the last cohort, and whether it is pending."""
         rows = self._db.execute(
-            'SELECT stage, round, "group", max(number), state = ? FROM cohort WHERE task = ?'
-            ' GROUP BY stage, round, "group"',
-            (PENDING, task),
+            'SELECT stage, round, "group", number, state FROM cohort c WHERE task = ?'
+            " AND NOT EXISTS (SELECT 1 FROM cohort q WHERE q.task = c.task AND q.stage = c.stage"
+            ' AND q.round = c.round AND q."group" = c."group" AND q.number > c.number)'
+            ' ORDER BY stage, round, "group"',
+            (task,),
         )
-        return {Pool(*pool): (number, bool(pending)) for *pool, number, pending in rows}
+        return {Pool(*pool): (number, state == PENDING) for *pool, number, state in rows}
 
     def put_cohort(self, task: int, row: CohortRow) -> None:
         """Add a cohort, or replace one that was pending."""
@@ -144,19 +147,17 @@ class Shares(Database):
             named,
         )
         self._db.executemany(
-            "UPDATE report SET raw = x'' WHERE seq ="
+            "UPDATE report SET raw = ? WHERE seq ="
             f" (SELECT r.seq FROM {_WITH_REPORT} WHERE s.task = ? AND s.id = ?)",
-            (n[1:] for n in named),
+            [(b"", *n[1:]) for n in named],
         )
-        self._db.executemany("DELETE FROM share WHERE task = ? AND id = ?", (n[1:] for n in named))
+        self._db.executemany("DELETE FROM share WHERE task = ? AND id = ?", [n[1:] for n in named])
         self._db.execute(f"UPDATE share SET proposed = 0 WHERE {_AT}", (task, *row.pool))
 
     def opened_of(self, task: int, device: str) -> int:
         """How many reports of a device were opened."""
-        (count,) = self._db.execute(
-            "SELECT count(*) FROM opened WHERE task = ? AND device = ?", (task, device)
-        ).fetchone()
-        return int(count)
+        query = "SELECT count(*) FROM opened WHERE task = ? AND device = ?"
+        return int(self._one(query, task, device))
 
     # --- noise ------------------------------------------------------------------------------------
 
@@ -171,6 +172,6 @@ class Shares(Database):
     def put_noise_key(self, task: int, pool: Pool, number: int, key: bytes) -> None:
         """Keep such a key, which grows with the rounds."""
         self._db.execute(
-            "INSERT OR REPLACE INTO noise_key VALUES (?, ?, ?, ?, ?)",
+            self._put("noise_key", 'task, stage, "group", number, key', 4),
             (task, pool.stage, pool.group, number, key),
         )

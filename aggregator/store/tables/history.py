@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from aggregator.store.base import VersionRow
-from aggregator.store.database import Database
+from aggregator.store.tables.statements import Statements
+
+_VERSION = (
+    "version, at, devices, records, dimension, expected_error, expected_accuracy, angle,"
+    " forecast_error, forecast_accuracy, round, moved, drift"
+)
 
 
-class History(Database):
+class History(Statements):
     """The part of a store that remembers versions and arrivals."""
 
     def put_version(self, task: int, row: VersionRow) -> None:
         """Remember a version."""
         self._db.execute(
-            "INSERT OR REPLACE INTO version VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            self._put("version", f"task, {_VERSION}", 2),
             (
                 task,
                 row.version,
@@ -39,8 +44,7 @@ class History(Database):
         newest = self._newest(task)
         step = max(1, -(-2 * newest // most))  # half of what is shown reaches back to the first
         query = (
-            "SELECT version, at, devices, records, dimension, expected_error, expected_accuracy,"
-            " angle, forecast_error, forecast_accuracy, round, moved, drift FROM version"
+            f"SELECT {_VERSION} FROM version"
             " WHERE task = ? AND (version > ? OR version % ? = 1 % ?) ORDER BY version"
         )
         recent = newest - most // 2

@@ -1,0 +1,1 @@
+"""The store in PostgreSQL, for workers on several machines; `psycopg` is loaded only here."""

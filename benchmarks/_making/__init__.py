@@ -1,0 +1,1 @@
+"""One report in a process of its own."""

@@ -1,0 +1,1 @@
+"""Private ways to an active set, and then to an estimate, in the high-dimensional tables."""
