@@ -34,6 +34,14 @@ def turned(seed: int) -> np.ndarray:
     return np.random.default_rng(seed).normal(size=(2, 2)) + 2.0 * np.eye(2)
 
 
+def wobbled(degrees: float, seed: int) -> np.ndarray:
+    """The true plane, tilted at random by this angle, with other coordinates on it."""
+    rng = np.random.default_rng(seed)
+    away = TRUTH[:, 2:] @ np.linalg.qr(rng.normal(size=(4, 2)))[0]
+    angle = np.radians(degrees)
+    return (np.cos(angle) * AXES + np.sin(angle) * away) @ turned(seed)
+
+
 def published(
     of: Any, version: int, basis: np.ndarray, classifies: bool = True, error: float = 0.1
 ) -> tuple[str, bytes]:
