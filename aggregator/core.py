@@ -34,7 +34,8 @@ from aggregator.results.activation import Activating
 from aggregator.results.emission import Emission
 from aggregator.results.estimates import Estimating, Estimation
 from aggregator.results.telling import Telling, receipts
-from aggregator.store.base import Store, StoreBusyError, StoreError
+from aggregator.store.base import Store
+from aggregator.store.errors import StoreBusyError, StoreError
 from fsir.errors import AccumulatorError
 from fsir.privacy.plan import FINAL
 from fsir.task.task import Task

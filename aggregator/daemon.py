@@ -25,7 +25,7 @@ from aggregator.overview.overview import overview
 from aggregator.overview.words import time_text
 from aggregator.publication import Publication
 from aggregator.results.background import Background
-from aggregator.store.base import StoreBusyError
+from aggregator.store.errors import StoreBusyError
 from fsir.errors import FsirError
 from fsir.net.backoff import Delays
 from fsir.net.broker import Broker

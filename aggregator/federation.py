@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from aggregator.store.base import PublishedRow, Store, TaskRow, TotalsRow
+from aggregator.store.base import Store
+from aggregator.store.rows import PublishedRow, TaskRow, TotalsRow
 from fsir.arrays import Flags, Integers
 from fsir.contract import decode_task
 from fsir.errors import AccumulatorError, TaskError

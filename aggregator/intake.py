@@ -14,7 +14,7 @@ import numpy as np
 
 from aggregator.federation import Federation, Layout, tally
 from aggregator.reasons import Refusal
-from aggregator.store.base import Place
+from aggregator.store.rows import Place
 from fsir.arrays import Integers
 from fsir.errors import MessageError, VersionError
 from fsir.limits import DEVICE_NAME, MAX_ROUNDS

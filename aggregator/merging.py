@@ -12,7 +12,8 @@ from aggregator.publication import Publication
 from aggregator.reasons import Refusal
 from aggregator.rounds.recount import changed
 from aggregator.rounds.sets import rounds_of, text_of
-from aggregator.store.base import Counted, Place, RefusedRow, ReportRow, Store
+from aggregator.store.base import Store
+from aggregator.store.rows import Counted, Place, RefusedRow, ReportRow
 from fsir.limits import ID_BYTES
 from fsir.privacy.plan import FINAL
 from fsir.task.secure import HELPER

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from aggregator.federation import Federation
 from aggregator.publication import Publication
-from aggregator.store.base import Store, StoreError
+from aggregator.store.base import Store
+from aggregator.store.errors import StoreError
 from fsir.wire import messages
 
 # After so long a worker repeats what is retained and was another's to publish ...

@@ -7,7 +7,7 @@ import json
 
 from aggregator.commands.stored import add_json, add_store, opened
 from aggregator.rounds.compaction import compact
-from aggregator.store.base import StoreError
+from aggregator.store.errors import StoreError
 
 PAGE = {
     "description": """\

@@ -8,7 +8,7 @@ import json
 from aggregator import merging
 from aggregator.commands.stored import add_json, add_store, opened
 from aggregator.enrolment.nearest import meant
-from aggregator.store.base import StoreError
+from aggregator.store.errors import StoreError
 
 PAGE = {
     "description": """\

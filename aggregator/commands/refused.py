@@ -10,7 +10,8 @@ from aggregator.commands.stored import add_json, add_store, opened
 from aggregator.overview.tables import print_table
 from aggregator.overview.words import time_text
 from aggregator.reasons import REASONS
-from aggregator.store.base import RefusedRow, Store
+from aggregator.store.base import Store
+from aggregator.store.rows import RefusedRow
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 
 from aggregator.federation import Federation, stored
-from aggregator.store.base import Store, StoreError
+from aggregator.store.base import Store
+from aggregator.store.errors import StoreError
 from aggregator.store.opening import open_store
 
 

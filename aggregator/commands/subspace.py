@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from aggregator.commands.stored import add_store
-from aggregator.store.base import StoreError
+from aggregator.store.errors import StoreError
 from aggregator.store.reading import stored_subspace
 from fsir.fitted.export import to_json, to_npz
 from fsir.fitted.fields import fields

@@ -13,7 +13,8 @@ from aggregator.enrolment.names import NAME_RULE
 from aggregator.enrolment.nearest import meant
 from aggregator.federation import Federation
 from aggregator.secure import withdrawal
-from aggregator.store.base import Store, StoreError
+from aggregator.store.base import Store
+from aggregator.store.errors import StoreError
 from fsir.limits import DEVICE_NAME
 from fsir.privacy.plan import FINAL
 

@@ -20,7 +20,9 @@ from aggregator.overview.devices import MEANINGS, counts, current_stage
 from aggregator.overview.progress import Target, target_of
 from aggregator.reasons import REASONS
 from aggregator.secure.cohorts import lacking
-from aggregator.store.base import Store, StoreBusyError, VersionRow
+from aggregator.store.base import Store
+from aggregator.store.errors import StoreBusyError
+from aggregator.store.rows import VersionRow
 from fsir.estimate.subspace import random_loss
 from fsir.net.installed import version
 from fsir.wire.messages import Subspace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from aggregator.overview.words import time_text
-from aggregator.store.base import PublishedRow, VersionRow
+from aggregator.store.rows import PublishedRow, VersionRow
 from fsir.wire.messages import Subspace
 
 MOST_VERSIONS = 200  # in a history

@@ -74,7 +74,8 @@ from aggregator.overview.rounds import rounds
 from aggregator.overview.words import time_text
 from aggregator.results.opened import agrees_with_opened
 from aggregator.rounds.recount import agrees
-from aggregator.store.base import PublishedRow, Store
+from aggregator.store.base import Store
+from aggregator.store.rows import PublishedRow
 from fsir.estimate.subspace import random_loss
 from fsir.wire.decode import decode
 from fsir.wire.messages import Active, Subspace

@@ -6,7 +6,8 @@ from typing import Any
 
 from aggregator.overview.words import harmless, time_text
 from aggregator.reasons import REASONS
-from aggregator.store.base import RefusedRow, Store
+from aggregator.store.base import Store
+from aggregator.store.rows import RefusedRow
 
 NEWEST = 10
 _NAME_CHARACTERS = 64

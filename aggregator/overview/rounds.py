@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from aggregator.federation import Federation
-from aggregator.store.base import Store, VersionRow
+from aggregator.store.base import Store
+from aggregator.store.rows import VersionRow
 from fsir.privacy.plan import FINAL
 
 NEWEST = 200  # rounds in an overview

@@ -7,7 +7,8 @@ import logging
 from aggregator.federation import Federation
 from aggregator.publication import Publication
 from aggregator.results.gathering import gather
-from aggregator.store.base import PublishedRow, Store, TotalsRow
+from aggregator.store.base import Store
+from aggregator.store.rows import PublishedRow, TotalsRow
 from fsir.privacy.plan import SCREENING
 from fsir.task.task import TRIMMED, Screening
 from fsir.wire import messages

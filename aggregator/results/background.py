@@ -9,7 +9,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from aggregator.publication import Publication
 from aggregator.results.estimates import Estimated, Estimating, Estimation
-from aggregator.store.base import StoreBusyError
+from aggregator.store.errors import StoreBusyError
 
 log = logging.getLogger("fsir.aggregator")
 

@@ -12,7 +12,8 @@ from aggregator.publication import Publication
 from aggregator.results.emission import Emission, Shown
 from aggregator.results.following import Followed, follow, with_movement
 from aggregator.results.gathering import gather
-from aggregator.store.base import PublishedRow, Store, VersionRow
+from aggregator.store.base import Store
+from aggregator.store.rows import PublishedRow, VersionRow
 from fsir.estimate import subspace
 from fsir.estimate.forecast import Forecast, forecast
 from fsir.estimate.totals import Totals

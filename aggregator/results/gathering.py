@@ -14,7 +14,8 @@ import numpy as np
 
 from aggregator.federation import Federation, Layout
 from aggregator.results.opened import gather_opened
-from aggregator.store.base import Store, StoreError
+from aggregator.store.base import Store
+from aggregator.store.errors import StoreError
 from fsir.arrays import Integers
 from fsir.estimate.totals import Totals
 from fsir.estimate.trimming import trimmed_sum, trimmed_totals

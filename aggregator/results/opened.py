@@ -8,7 +8,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from aggregator.federation import Federation, add
-from aggregator.store.base import Store, TotalsRow
+from aggregator.store.base import Store
+from aggregator.store.rows import TotalsRow
 from aggregator.store.sealed import CohortRow
 from fsir.arrays import Integers
 from fsir.estimate.totals import Totals, opened_totals

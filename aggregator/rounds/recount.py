@@ -9,7 +9,8 @@ import numpy as np
 
 from aggregator.federation import Federation, add
 from aggregator.rounds.sets import text_of
-from aggregator.store.base import ReportRow, Store, TotalsRow
+from aggregator.store.base import Store
+from aggregator.store.rows import ReportRow, TotalsRow
 
 
 @dataclass

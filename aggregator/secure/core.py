@@ -25,7 +25,8 @@ from aggregator.secure.gathering import Gathering
 from aggregator.secure.hearing import Hearing
 from aggregator.secure.proposing import Proposing
 from aggregator.secure.seat import Seat, cohort_topic
-from aggregator.store.base import PublishedRow, Store
+from aggregator.store.base import Store
+from aggregator.store.rows import PublishedRow
 from fsir.errors import MessageError, TaskError
 from fsir.net.backoff import Delays
 from fsir.privacy.noise import Noise, SystemNoise

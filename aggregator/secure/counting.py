@@ -11,7 +11,8 @@ from aggregator.intake import Arrival
 from aggregator.publication import Publication
 from aggregator.reasons import Refusal
 from aggregator.secure.intake import EARLY
-from aggregator.store.base import Place, ReportRow, Store
+from aggregator.store.base import Store
+from aggregator.store.rows import Place, ReportRow
 from aggregator.store.sealed import Pool, ShareRow
 from fsir.secure.groups import group_of
 from fsir.secure.report import secure_of

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from aggregator.federation import Federation
-from aggregator.store.base import Store, StoreError
+from aggregator.store.base import Store
+from aggregator.store.errors import StoreError
 
 
 def withdraw(

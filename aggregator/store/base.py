@@ -10,134 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, Protocol
 
+from aggregator.store.rows import (
+    LAST_NUMBER,
+    Counted,
+    Place,
+    PublishedRow,
+    ReportRow,
+    RoundRow,
+    TaskRow,
+    TotalsRow,
+)
 from aggregator.store.sealed import SealedStore
-from fsir.errors import FsirError
-
-LAST_NUMBER = 2**63 - 1  # of a report
+from aggregator.store.watched import WatchedStore
 
 
-class StoreError(FsirError):
-    """A store that cannot be opened, or is not what it should be."""
-
-
-class StoreBusyError(StoreError):
-    """The store cannot be written at the moment (disk full, locked, out of reach).
-
-    Nothing was changed: try again later.
-    """
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskRow:
-    """A task that the store knows."""
-
-    key: int
-    digest: bytes
-    name: str
-    epoch: int
-    body: bytes
-    added: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportRow:
-    """A counted report.
-
-    `raw` is None once its device was withdrawn, and empty where the totals alone still have it.
-    """
-
-    device: str
-    stage: str
-    id: bytes
-    n: int
-    raw: bytes | None
-    at: float
-    round: int = 1
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefusedRow:
-    """A refused message in quarantine; long ones are kept only in part."""
-
-    task: str
-    device: str
-    stage: str
-    id: bytes
-    reason: str
-    detail: str
-    length: int
-    raw: bytes
-    at: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TotalsRow:
-    """Merged integers of one round: their bytes (little-endian int64), how often they changed."""
-
-    devices: int = 0
-    records: int = 0
-    change: int = 0
-    values: bytes = b""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RoundRow:
-    """What one round of a stage has, without its integers."""
-
-    round: int
-    devices: int
-    records: int
-    change: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedRow:
-    """A retained message, `active` or `subspace`.
-
-    `change` is that of the totals that it shows, all rounds together.
-    """
-
-    body: bytes
-    version: int
-    change: int
-    at: float
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class VersionRow:
-    """One version of a subspace, in a few numbers."""
-
-    version: int
-    at: float
-    devices: int
-    records: int
-    dimension: int
-    expected_error: float
-    expected_accuracy: float | None = None
-    angle: float | None = None  # to the version before, in degrees, if there is one
-    forecast_error: float | None = None  # for twice as many devices ...
-    forecast_accuracy: float | None = None  # ... as far as it is known
-    # Where a task has several rounds: the newest of them, how far the version has moved from the
-    # one before in units of its own uncertainty, and the round since which something has changed.
-    round: int | None = None
-    moved: float | None = None
-    drift: int | None = None
-
-
-Place = tuple[str, str, int]  # device, stage and round: at most one report is counted for each
-
-
-class Counted(NamedTuple):
-    """A round of a device that was counted, and the id of its report."""
-
-    round: int
-    id: bytes
-
-
-class Store(SealedStore, Protocol):
+class Store(SealedStore, WatchedStore, Protocol):
     """Everything that survives a crash."""
 
     apart: ClassVar[bool]  # whether workers may be on other machines, with other brokers
@@ -298,37 +187,6 @@ class Store(SealedStore, Protocol):
     # what is on the wire
     def published(self, task: int, kind: str) -> PublishedRow | None: ...
     def put_published(self, task: int, kind: str, row: PublishedRow) -> None: ...
-
-    # quarantine
-    def refuse(self, rows: Sequence[RefusedRow]) -> None: ...
-    def refused(self, limit: int, task: str | None = None) -> list[RefusedRow]: ...
-    def refused_counts(self) -> dict[tuple[str, str], int]:
-        """How many were refused in all, by task and reason, those out of quarantine included."""
-        ...
-
-    # how the estimate has grown, and how reports come in
-    def put_version(self, task: int, row: VersionRow) -> None: ...
-    def versions(self, task: int, most: int) -> list[VersionRow]: ...
-    def arrivals(self, task: int, stage: str, limit: int) -> list[float]:
-        """When the newest reports of a stage were counted, the newest first."""
-        ...
-
-    def arrived_since(self, task: int, stage: str, at: float) -> int: ...
-
-    # who is expected; `about` has the `key`, `name` and current `stage` of a task
-    def enrol(self, task: str, devices: Iterable[str], now: float) -> int: ...
-    def strike(self, task: str, devices: Iterable[str]) -> int: ...
-    def roster_size(self, task: str) -> int: ...
-    def on_roster(self, task: str, limit: int, after: str = "") -> list[str]: ...
-    def listed(self, task: str, devices: Sequence[str]) -> set[str]: ...
-    def known_devices(self, task: int, name: str) -> list[str]:
-        """Every name that was counted, has asked, was withdrawn or is on the roster, once."""
-        ...
-
-    def count_devices(self, about: Mapping[str, object], state: str) -> int: ...
-    def list_devices(
-        self, about: Mapping[str, object], state: str, limit: int, after: str = ""
-    ) -> list[str]: ...
 
     # everything, to move it (`aggregator.store.tables.copies`)
     def rows_of(self, table: str) -> Iterator[Sequence[Any]]: ...

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from aggregator.store.base import Store, StoreError
+from aggregator.store.base import Store
+from aggregator.store.errors import StoreError
 from aggregator.store.tables.copies import COLUMNS
 from fsir.wire.messages import STAGES
 

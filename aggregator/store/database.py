@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import ClassVar
 
-from aggregator.store.base import StoreBusyError, StoreError
+from aggregator.store.errors import StoreBusyError, StoreError
 from aggregator.store.tables.statements import Statements
 
 BUSY_SECONDS = 30.0

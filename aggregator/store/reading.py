@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 
-from aggregator.store.base import Store, StoreError, TaskRow
+from aggregator.store.base import Store
+from aggregator.store.errors import StoreError
 from aggregator.store.opening import open_store
+from aggregator.store.rows import TaskRow
 from fsir.contract import decode_task
 from fsir.task.task import Task
 from fsir.wire.decode import decode

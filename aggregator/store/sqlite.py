@@ -9,8 +9,9 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
-from aggregator.store.base import Counted, Place, ReportRow, StoreBusyError, StoreError
 from aggregator.store.database import Database
+from aggregator.store.errors import StoreBusyError, StoreError
+from aggregator.store.rows import Counted, Place, ReportRow
 from aggregator.store.schema import STEPS
 from aggregator.store.tables.copies import Copies
 from aggregator.store.tables.devices import Devices

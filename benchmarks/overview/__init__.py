@@ -16,7 +16,7 @@ from pathlib import Path
 from aggregator.core import Aggregator
 from aggregator.monitoring.metrics import Metrics
 from aggregator.overview.overview import overview
-from aggregator.store.base import RefusedRow, ReportRow, TotalsRow, VersionRow
+from aggregator.store.rows import RefusedRow, ReportRow, TotalsRow, VersionRow
 from aggregator.store.sqlite import SqliteStore
 from benchmarks.intake import low_dimensional, reports
 

@@ -26,7 +26,7 @@ from aggregator.core import Aggregator
 from aggregator.daemon import Daemon
 from aggregator.monitoring.http import HttpServer
 from aggregator.page.routes import LivePage
-from aggregator.store.base import ReportRow, TotalsRow
+from aggregator.store.rows import ReportRow, TotalsRow
 from aggregator.store.sqlite import SqliteStore
 from benchmarks._subscribers import connect
 from benchmarks.intake import _fill, low_dimensional, reports

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from aggregator import core, intake, merging
-from aggregator.store.base import ReportRow, StoreBusyError, StoreError
+from aggregator.store.errors import StoreBusyError, StoreError
+from aggregator.store.rows import ReportRow
 from tests.aggregator.batches import deliver, kinds, start, started, verdict_of
 from tests.aggregator.federations import make_task, report, topic
 

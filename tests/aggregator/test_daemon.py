@@ -15,7 +15,7 @@ import pytest
 
 from aggregator.daemon import Daemon
 from aggregator.mqtt.wire import ConnectionLostError
-from aggregator.store.base import StoreBusyError
+from aggregator.store.errors import StoreBusyError
 from fsir.net.backoff import Delays
 from fsir.net.broker import Broker
 from tests.aggregator.batches import started

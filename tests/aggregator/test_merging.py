@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from aggregator import merging
 from aggregator.core import Aggregator
 from aggregator.rounds.recount import agrees
-from aggregator.store.base import StoreBusyError
+from aggregator.store.errors import StoreBusyError
 from aggregator.store.sqlite import SqliteStore
 from fsir.contract import task_from_table
 from fsir.privacy.plan import final_stage

@@ -8,7 +8,7 @@ import pytest
 
 from aggregator.publication import Publication
 from aggregator.retained import REPEAT_SECONDS
-from aggregator.store.base import StoreError
+from aggregator.store.errors import StoreError
 from tests.aggregator.batches import deliver, kinds, start, started
 from tests.aggregator.federations import make_task, report, screening_task, topic
 

@@ -8,8 +8,9 @@ from contextlib import closing
 from aggregator.federation import stored
 from aggregator.results.opened import agrees_with_opened
 from aggregator.rounds.recount import agrees
-from aggregator.store.base import Store, StoreError
+from aggregator.store.base import Store
 from aggregator.store.copying import copy
+from aggregator.store.errors import StoreError
 from aggregator.store.opening import open_store
 
 PAGE = {

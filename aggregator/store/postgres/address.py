@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from aggregator.store.base import StoreError
+from aggregator.store.errors import StoreError
 
 _SECRETS = ("password", "sslpassword")
 # How soon a connection is known to be lost, whoever has lost it.

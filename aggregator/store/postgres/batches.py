@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import attrgetter
 
-from aggregator.store.base import Counted, Place, ReportRow
 from aggregator.store.postgres.link import PostgresLink
+from aggregator.store.rows import Counted, Place, ReportRow
 from aggregator.store.tables.records import Records
 from aggregator.store.tables.reports import REPORT, Reports
 from fsir.wire.messages import STAGES

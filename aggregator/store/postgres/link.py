@@ -16,7 +16,7 @@ from typing import Any, cast
 import psycopg
 from psycopg import errors
 
-from aggregator.store.base import StoreBusyError
+from aggregator.store.errors import StoreBusyError
 
 # The server, too, gives up on who is gone; and a worker that stands still holds nobody up for long.
 _SESSION = (

@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from aggregator.store.base import RoundRow, TotalsRow
 from aggregator.store.postgres.link import PostgresLink
+from aggregator.store.rows import RoundRow, TotalsRow
 from aggregator.store.tables.rounds import Rounds
 from fsir.errors import AccumulatorError
 

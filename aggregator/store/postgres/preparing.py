@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aggregator.store.base import StoreError
+from aggregator.store.errors import StoreError
 from aggregator.store.postgres.link import PostgresLink
 from aggregator.store.postgres.schema import STEPS, TABLES
 from aggregator.store.postgres.workers import LOCK

@@ -14,13 +14,14 @@ from typing import Any, ClassVar
 
 import psycopg
 
-from aggregator.store.base import PublishedRow, RefusedRow, StoreBusyError, StoreError
+from aggregator.store.errors import StoreBusyError, StoreError
 from aggregator.store.postgres.address import REMEDY, options_of, shown
 from aggregator.store.postgres.batches import Batches
 from aggregator.store.postgres.link import PostgresLink
 from aggregator.store.postgres.parts import Parts
 from aggregator.store.postgres.preparing import prepare
 from aggregator.store.postgres.workers import LOCK, Workers
+from aggregator.store.rows import PublishedRow, RefusedRow
 from aggregator.store.tables.copies import Copies
 from aggregator.store.tables.devices import Devices
 from aggregator.store.tables.history import History

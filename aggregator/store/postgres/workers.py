@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from aggregator.store.base import StoreBusyError, StoreError
+from aggregator.store.errors import StoreBusyError, StoreError
 from aggregator.store.postgres.link import PostgresLink, busy
 from aggregator.store.tables.statements import Statements
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aggregator.store.base import VersionRow
+from aggregator.store.rows import VersionRow
 from aggregator.store.tables.statements import Statements
 
 _VERSION = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from aggregator.store.base import RefusedRow
+from aggregator.store.rows import RefusedRow
 from aggregator.store.tables.statements import Statements
 
 # The newest are kept, the counters know all: garbage must not fill the disk.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from aggregator.store.base import PublishedRow, TaskRow
+from aggregator.store.rows import PublishedRow, TaskRow
 from aggregator.store.tables.statements import Statements
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from aggregator.store.base import LAST_NUMBER, Place, ReportRow
+from aggregator.store.rows import LAST_NUMBER, Place, ReportRow
 from aggregator.store.tables.statements import Statements
 
 REPORT = "device, stage, round, id, n, raw, at"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from aggregator.store.base import RoundRow, TotalsRow
+from aggregator.store.rows import RoundRow, TotalsRow
 from aggregator.store.tables.statements import Statements
 
 

@@ -9,7 +9,7 @@ import urllib.request
 import pytest
 
 from aggregator.monitoring.http import HttpServer, Request, pages
-from aggregator.store.base import StoreBusyError
+from aggregator.store.errors import StoreBusyError
 from fsir.errors import FsirError
 
 

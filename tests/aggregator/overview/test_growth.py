@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from aggregator.overview.growth import forecast, history
-from aggregator.store.base import PublishedRow, VersionRow
+from aggregator.store.rows import PublishedRow, VersionRow
 from fsir.wire.messages import Subspace
 
 SUBSPACE = Subspace(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from aggregator.overview.refusals import NEWEST, counts, newest
-from aggregator.store.base import RefusedRow
+from aggregator.store.rows import RefusedRow
 from tests.aggregator.batches import started
 from tests.aggregator.federations import make_task
 

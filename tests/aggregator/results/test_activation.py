@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from aggregator.results.gathering import gather
-from aggregator.store.base import Store, StoreBusyError
+from aggregator.store.base import Store
+from aggregator.store.errors import StoreBusyError
 from fsir.contract import task_from_table
 from fsir.privacy.plan import final_stage, first_stage
 from tests.aggregator.batches import active_of, deliver, kinds, started, verdict_of

@@ -14,7 +14,8 @@ import pytest
 
 from aggregator.publication import Publication
 from aggregator.results import estimates
-from aggregator.store.base import Store, StoreBusyError
+from aggregator.store.base import Store
+from aggregator.store.errors import StoreBusyError
 from fsir.contract import task_from_table
 from fsir.estimate.forecast import forecast
 from fsir.estimate.subspace import angles

@@ -15,7 +15,7 @@ from aggregator.overview.text import lines
 from aggregator.page.parts.growth import growth
 from aggregator.page.parts.progress import progress
 from aggregator.results.following import follow, history_of, with_movement
-from aggregator.store.base import VersionRow
+from aggregator.store.rows import VersionRow
 from fsir.contract import task_from_table
 from fsir.estimate.subspace import projection_loss
 from fsir.estimate.totals import Totals

@@ -12,7 +12,8 @@ import pytest
 from aggregator.core import Aggregator
 from aggregator.results import gathering
 from aggregator.results.gathering import gather
-from aggregator.store.base import Store, StoreError
+from aggregator.store.base import Store
+from aggregator.store.errors import StoreError
 from fsir.privacy.plan import first_stage
 from fsir.task.task import Task
 from tests.aggregator.batches import deliver, started

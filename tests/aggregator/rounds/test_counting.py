@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from aggregator import merging
 from aggregator.core import Aggregator
 from aggregator.rounds.recount import agrees, recount
-from aggregator.store.base import Counted, StoreBusyError
+from aggregator.store.errors import StoreBusyError
+from aggregator.store.rows import Counted
 from fsir.privacy.plan import FINAL
 from fsir.wire import messages
 from fsir.wire.messages import Ask, encode, report_id

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from aggregator import merging
-from aggregator.store.base import StoreError
+from aggregator.store.errors import StoreError
 from fsir.privacy.plan import first_stage
 from fsir.task.secure import HELPER, LEADER, ROLES
 from tests.aggregator.secure.pair import Two, noise_of, one_hot, sealed, secure_task

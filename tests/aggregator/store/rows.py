@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from aggregator.store.base import RefusedRow, ReportRow
+from aggregator.store.rows import RefusedRow, ReportRow
 
 
 def row(device: str, stage: str = "final", at: float = 2.0) -> ReportRow:

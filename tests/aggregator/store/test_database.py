@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from aggregator.store.base import StoreError
+from aggregator.store.errors import StoreError
 from aggregator.store.opening import open_store
 from aggregator.store.sqlite import SqliteStore
 from tests.aggregator.store.rows import row

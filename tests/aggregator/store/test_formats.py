@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from aggregator.store.base import Counted, ReportRow, StoreError, TotalsRow, VersionRow
 from aggregator.store.database import Database
+from aggregator.store.errors import StoreError
+from aggregator.store.rows import Counted, ReportRow, TotalsRow, VersionRow
 from aggregator.store.schema import STEPS
 from aggregator.store.sqlite import SqliteStore
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from aggregator.store.base import Store, VersionRow
+from aggregator.store.base import Store
+from aggregator.store.rows import VersionRow
 from tests.aggregator.store.rows import row
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from aggregator.store.base import PublishedRow, StoreError
+from aggregator.store.errors import StoreError
 from aggregator.store.reading import stored_subspace
+from aggregator.store.rows import PublishedRow
 from aggregator.store.sqlite import SqliteStore
 from fsir.wire.messages import encode
 from tests.fsir.fitted.made import plain

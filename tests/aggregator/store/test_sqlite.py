@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from aggregator.store.base import StoreBusyError, StoreError
 from aggregator.store.database import Database
+from aggregator.store.errors import StoreBusyError, StoreError
 from aggregator.store.opening import open_store
 from aggregator.store.schema import STEPS
 from aggregator.store.sqlite import SqliteStore

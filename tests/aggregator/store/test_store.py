@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from aggregator.store.base import PublishedRow, Store, TotalsRow
+from aggregator.store.base import Store
 from aggregator.store.opening import open_store
+from aggregator.store.rows import PublishedRow, TotalsRow
 from aggregator.store.sealed import OPENED, PENDING, CohortRow, Pool, ShareRow
 from aggregator.store.tables.devices import STATES
 from aggregator.store.tables.quarantine import QUARANTINE_BYTES, QUARANTINE_ROWS

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from aggregator.store.base import Store, StoreError, TaskRow
+from aggregator.store.base import Store
+from aggregator.store.errors import StoreError
 from aggregator.store.opening import open_store
+from aggregator.store.rows import TaskRow
 from fsir.privacy.plan import FINAL
 from fsir.wire.decode import decode
 from fsir.wire.messages import Subspace, report_id, topic

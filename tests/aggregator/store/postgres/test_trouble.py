@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from aggregator.core import Aggregator
-from aggregator.store.base import StoreBusyError, StoreError
+from aggregator.store.errors import StoreBusyError, StoreError
 from aggregator.store.opening import open_store
 from tests.aggregator.federations import make_task, report, topic
 from tests.postgres import SAFE, Cluster

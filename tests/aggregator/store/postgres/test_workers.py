@@ -8,10 +8,11 @@ import pytest
 
 from aggregator.core import Aggregator
 from aggregator.rounds.recount import agrees
-from aggregator.store.base import PublishedRow, StoreBusyError, StoreError
+from aggregator.store.errors import StoreBusyError, StoreError
 from aggregator.store.opening import open_store
 from aggregator.store.postgres import workers
 from aggregator.store.postgres.store import PostgresStore
+from aggregator.store.rows import PublishedRow
 from tests.aggregator.batches import started
 from tests.aggregator.federations import make_task, report, topic
 from tests.postgres import Cluster

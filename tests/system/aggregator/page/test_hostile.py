@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from aggregator.core import Aggregator
-from aggregator.store.base import RefusedRow
+from aggregator.store.rows import RefusedRow
 from aggregator.store.sqlite import SqliteStore
 from tests.aggregator.batches import deliver
 from tests.aggregator.federations import topic

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from aggregator.core import Aggregator
-from aggregator.store.base import ReportRow, TotalsRow
+from aggregator.store.rows import ReportRow, TotalsRow
 from aggregator.store.sqlite import SqliteStore
 from tests.aggregator.federations import report
 from tests.system.aggregator.page.served import agree, assert_clean, figures, served, watched_task
