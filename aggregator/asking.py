@@ -86,7 +86,8 @@ def answer(store: Store, federation: Federation, asks: Sequence[Arrival]) -> lis
             groups.setdefault(arrival.task, []).append((arrival, arrival.ask))
     return [
         publication
-        for digest, group in groups.items()
+        # In one order, lest two workers wait for each other.
+        for digest, group in sorted(groups.items())
         for publication in _answer(store, federation, digest, group)
     ]
 

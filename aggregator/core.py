@@ -72,6 +72,7 @@ class Aggregator:
                 "give each another name, topics are made of it"
             )
         self._waiting: list[Arrival] = []
+        self._news = False  # another worker has published something, and it is not repeated yet
         self._before = 0  # reports with smaller numbers have their receipts to be repeated
 
     def topics(self, share: str | None = None) -> list[str]:
@@ -112,11 +113,11 @@ class Aggregator:
         device whose state was restored from before its report.
         """
         rows = self.store.counted(RECEIPTS_AT_ONCE, self._before) if self._before else []
-        self._before = rows[-1][0] if rows else 0
         publications = []
         for federation in self._repeating():
             named = [device for _, key, device in rows if key == federation.key]
             publications += receipts(self.store, federation, list(dict.fromkeys(named)))
+        self._before = rows[-1][0] if rows else 0
         return publications
 
     # --- reports --------------------------------------------------------------------------------
@@ -229,14 +230,15 @@ class Aggregator:
 
     def _activate(self, federation: Federation, now: float) -> list[Publication]:
         """The active set if it is due, chosen alone and by one worker."""
-        if not self.activating.due(federation, now) or not self.store.leads(federation.key):
-            return []
         try:
+            if not self.activating.due(federation, now) or not self.store.leads(federation.key):
+                return []
             with self.store.transaction():
-                return self.activating.activate(federation, now)
+                chosen = self.activating.activate(federation, now)
         except StoreBusyError as error:  # what was counted is counted: the next tick chooses
             log.error("the store cannot be written (%s); trying again", error)
             return []
+        return [federation.show("active", chosen)] if chosen else []
 
     def _read(self, reports: Sequence[Arrival]) -> None:
         intake.read(reports, self.federations.values())
@@ -254,15 +256,27 @@ class Aggregator:
         That is the active set of a federation that has waited long enough, repetitions, and the
         receipts of devices that were withdrawn or let in again since.
         """
-        publications = []
-        news = self.store.news()
-        for federation in self.federations.values():
-            publications += self._activate(federation, now)
-            if news:
-                publications += retained.repeated(self.store, federation, now)
-                self.estimating.recall(federation)
-            publications += self.telling.due(federation)
+        self._news = self.store.news() or self._news
+        try:
+            publications = [p for each in self.federations.values() for p in self._due(each, now)]
+        except StoreBusyError:
+            self._unsay()
+            raise
+        self._news = False
         return publications
+
+    def _due(self, federation: Federation, now: float) -> list[Publication]:
+        publications = self._activate(federation, now)
+        if self._news:
+            publications += retained.repeated(self.store, federation, now)
+            self.estimating.recall(federation)
+        return publications + self.telling.due(federation)
+
+    def _unsay(self) -> None:
+        """What was found before the store failed has not left: the next look finds it again."""
+        self.telling.forget()
+        for federation in self.federations.values():
+            federation.shown.clear()
 
     def estimate(self, now: float) -> list[Publication]:
         """Re-estimate what has changed and return the new subspaces."""

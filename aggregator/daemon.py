@@ -283,7 +283,8 @@ class Daemon:
         self._next_look = time.monotonic() + IDLE_SECONDS
         now = time.time()
         try:
-            wire.publish(self.aggregator.tick(now) + self.aggregator.receipts())
+            wire.publish(self.aggregator.tick(now))
+            wire.publish(self.aggregator.receipts())
             if self._proof is not None:
                 wire.publish(self._proof.due(time.monotonic()))
             for publications in self._background.finished(now):

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from aggregator.publication import Publication
 from aggregator.store.base import Store
 from aggregator.store.rows import PublishedRow, TaskRow, TotalsRow
 from fsir.arrays import Flags, Integers
@@ -16,7 +17,7 @@ from fsir.estimate.totals import Totals
 from fsir.privacy.plan import FINAL, Stage, final_stage, first_stage
 from fsir.task.task import OLDEST_VERSION, Screening, Task
 from fsir.wire.decode import decode
-from fsir.wire.messages import Active, Report
+from fsir.wire.messages import Active, Report, topic
 from fsir.wire.plausible import Plausibility, allowed_sizes
 
 ROOM = 2**62  # the largest merged integer that leaves room for more ...
@@ -117,6 +118,11 @@ class Federation:
         stage = final_stage(self.task, features.indices(message.features))
         self.layouts[FINAL] = Layout.of(stage, False)
         self.active = active
+
+    def show(self, kind: str, row: PublishedRow) -> Publication:
+        """What is stored is on its way to the broker; not before it is committed."""
+        self.shown[kind] = row
+        return Publication(topic(self.name, kind), row.body)
 
     def values(self, raw: bytes) -> Integers:
         """The integers of a stored report, as they were added to the totals."""

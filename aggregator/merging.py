@@ -21,6 +21,7 @@ from fsir.wire import messages
 from fsir.wire.messages import Receipt, Verdict
 
 COUNTED, DUPLICATE, REFUSED = messages.STATUSES
+SECOND = "second report"
 
 Ids = Mapping[Place, bytes]
 Known = Mapping[tuple[str, str], Counted]  # the last round that is counted, by device and stage
@@ -73,10 +74,15 @@ def _counted_before(
 
 
 def _judge_again(arrivals: Sequence[Arrival], filled: Ids, again: Ids) -> None:
-    """Of places that another worker has filled meanwhile, none is ours."""
+    """Of places that another worker has filled meanwhile, none is ours.
+
+    So a second report there may be the one that was counted.
+    """
     for arrival in arrivals:
-        if arrival.place in filled and arrival.status in (COUNTED, DUPLICATE):
+        second = arrival.refusal is not None and arrival.refusal.reason == SECOND
+        if arrival.place in filled and (second or arrival.refusal is None):
             arrival.status = REFUSED
+            arrival.refusal = None
             _is_new(arrival, filled, again)
 
 
@@ -91,7 +97,7 @@ def _is_new(arrival: Arrival, ids: Ids, again: Ids) -> bool:
     if arrival.barred:
         arrival.refusal = withdrawn(arrival.device)
     elif first != arrival.id:
-        arrival.refusal = Refusal("second report", f"{first.hex()} was counted before")
+        arrival.refusal = Refusal(SECOND, f"{first.hex()} was counted before")
     elif place in ids:
         arrival.status = DUPLICATE
     else:

@@ -59,6 +59,5 @@ def repeated(store: Store, federation: Federation, now: float) -> list[Publicati
         if row is None or row == federation.shown.get(kind):
             continue
         if not 0.0 <= now - row.at < patience:
-            federation.shown[kind] = row
-            publications.append(Publication(messages.topic(federation.name, kind), row.body))
+            publications.append(federation.show(kind, row))
     return publications

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 
 from aggregator.federation import Federation
-from aggregator.publication import Publication
 from aggregator.results.gathering import gather
 from aggregator.store.base import Store
 from aggregator.store.rows import PublishedRow, TotalsRow
@@ -41,8 +40,11 @@ class Activating:
         first = self._store.first_at(federation.key, SCREENING)
         return first is not None and now >= first + rule.wait_seconds
 
-    def activate(self, federation: Federation, now: float) -> list[Publication]:
-        """Inside a transaction: choose the active set if its rule is met, once and for all."""
+    def activate(self, federation: Federation, now: float) -> PublishedRow | None:
+        """Inside a transaction: choose the active set if its rule is met, once and for all.
+
+        It is published after the commit (`Federation.show`).
+        """
         # Another worker may have been faster. Ours is pinned only by reading it back after the
         # commit.
         rule = federation.task.screening
@@ -51,14 +53,14 @@ class Activating:
             or not self.due(federation, now)
             or self._store.published(federation.key, "active") is not None
         ):
-            return []
+            return None
         row = self._store.totals(federation.key, SCREENING)
         if row.devices < 1.125 * federation.fruitless:
-            return []  # opening all reports again with every batch would slow the intake down
+            return None  # opening all reports again with every batch would slow the intake down
         chosen = self._choose(federation, rule, row)
         if chosen is None:
             _note_fruitless(federation, row.devices)
-            return []
+            return None
         return self._put(federation, chosen, row, now)
 
     def _choose(self, federation: Federation, rule: Screening, row: TotalsRow) -> Active | None:
@@ -68,10 +70,9 @@ class Activating:
 
     def _put(
         self, federation: Federation, chosen: Active, row: TotalsRow, now: float
-    ) -> list[Publication]:
+    ) -> PublishedRow:
         body = messages.encode(chosen)
         published = PublishedRow(body=body, version=1, change=row.change, at=now)
-        federation.shown["active"] = published
         self._store.put_published(federation.key, "active", published)
         log.info(
             "task %r: %d active features from %d devices",
@@ -79,7 +80,7 @@ class Activating:
             len(chosen.features),
             row.devices,
         )
-        return [Publication(messages.topic(federation.name, "active"), body)]
+        return published
 
 
 def _note_fruitless(federation: Federation, devices: int) -> None:

@@ -211,7 +211,6 @@ class Estimating:
         row = self._put(job, result, now)
         if row is None:
             return []
-        federation.shown["subspace"] = row
         self._told[federation.name] = (row.change, job.reports)
         self.recall(federation)
         log.info(
@@ -220,7 +219,7 @@ class Estimating:
             row.version,
             job.devices,
         )
-        return [Publication(messages.topic(federation.name, "subspace"), row.body)]
+        return [federation.show("subspace", row)]
 
     def _put(self, job: Estimation, result: Estimated | None, now: float) -> PublishedRow | None:
         """Store an estimate under the next version; None if there is a newer one."""

@@ -21,6 +21,11 @@ class Telling:
         self._looked: dict[str, int] = {}  # by task: what the store had decided at our last look
         self._told: dict[tuple[str, str], set[str]] = {}  # by what it was and by task
 
+    def forget(self) -> None:
+        """Whatever was returned last has not left."""
+        self._looked.clear()
+        self._told.clear()
+
     def due(self, federation: Federation) -> list[Publication]:
         """What is new since the last call; costs one look-up while nothing is."""
         if not federation.task.tells_copies_apart:

@@ -138,6 +138,7 @@ class SecureAggregator(Aggregator):
         """What the other aggregator says, and our answer."""
         federation = self._spoken[arrival.topic]
         publications: list[Publication] = []
+        chosen: PublishedRow | None = None
         with self.store.transaction():
             if arrival.refusal is None:
                 heard = self._hearing.hear(federation, arrival.raw, now)
@@ -145,13 +146,13 @@ class SecureAggregator(Aggregator):
                     arrival.refusal = heard
                 else:
                     publications += heard
-                    publications += self.activating.activate(federation, now)
+                    chosen = self.activating.activate(federation, now)
             if arrival.refusal is not None:
                 log.warning("task %r: %s", federation.name, arrival.refusal.text)
                 self.verdicts[federation.name, arrival.refusal.reason] += 1
                 arrival.federation = federation
                 merging.quarantine(self.store, [arrival], now)
-        return publications
+        return publications + ([federation.show("active", chosen)] if chosen else [])
 
     # --- what is due by time --------------------------------------------------------------------
 

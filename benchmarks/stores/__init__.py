@@ -23,7 +23,7 @@ from aggregator.store.opening import open_store
 from benchmarks.intake import low_dimensional
 from tests.postgres import Cluster
 
-REPORTS = 10_000  # of each worker
+REPORTS = 30_000  # of each worker: the slowest of ten batches varies threefold
 ROUNDS = 3
 ROWS = 1_000_000
 BARS = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -273,3 +274,26 @@ def test_of_copies_that_have_asked_since_at_most_one_goes_on(
                     copy.hear(told)
             assert sum(one.asked and one.confirmed for one in copies) <= 1
         aggregator.store.close()
+
+
+def test_numbers_of_several_editions_are_taken_in_one_order(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever comes first: workers who take them in two orders wait for each other for ever."""
+    newer = replace(TASK, epoch=2)
+    started(tmp_path / "s.db", TASK).store.close()
+    aggregator = started(tmp_path / "s.db", newer)
+    hold = aggregator.store.hold_instances
+    keys: list[int] = []
+
+    def noted(task: int, devices: Sequence[str]) -> dict[str, bytes]:
+        keys.append(task)
+        return hold(task, devices)
+
+    monkeypatch.setattr(aggregator.store, "hold_instances", noted)
+    for tasks in ((TASK, newer), (newer, TASK)):
+        for task in tasks:
+            aggregator.take(place("d0"), ask("d0", "a", task=task.digest))
+        aggregator.commit(1.0)
+    assert keys[:2] == keys[2:]
+    assert len(set(keys)) == 2

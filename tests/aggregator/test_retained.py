@@ -8,7 +8,7 @@ import pytest
 
 from aggregator.publication import Publication
 from aggregator.retained import REPEAT_SECONDS
-from aggregator.store.errors import StoreError
+from aggregator.store.errors import StoreBusyError, StoreError
 from tests.aggregator.batches import deliver, kinds, start, started
 from tests.aggregator.federations import make_task, report, screening_task, topic
 
@@ -65,6 +65,27 @@ def test_what_a_worker_stored_before_it_ended_is_published_by_another(
     repeated = other.tick(1000.0 + REPEAT_SECONDS)
     assert [p.payload for p in repeated] == [p.payload for p in lost if p.topic.endswith(kind)]
     assert other.tick(1e6) == one.tick(1e6) == []
+
+
+def test_what_was_found_before_the_store_failed_is_found_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = started(tmp_path / "s.db", TASK)
+    other = started(tmp_path / "s.db", TASK)
+    deliver(one, TASK, range(3), 1000.0)
+    (made,) = one.estimate(1000.0)
+    one.withdraw("d1", 1001.0)
+    late = 1000.0 + REPEAT_SECONDS
+
+    def fails(task: int) -> int:
+        raise StoreBusyError("no")
+
+    with monkeypatch.context() as failing:
+        failing.setattr(other.store, "decisions", fails)
+        with pytest.raises(StoreBusyError):
+            other.tick(late)
+    assert other.tick(late)[0] == made
+    assert other.tick(late) == []
 
 
 def test_what_is_old_when_a_worker_has_connected_is_put_right(tmp_path: Path) -> None:

@@ -121,7 +121,8 @@ class PostgresLink:
         self.inside = True
         try:
             yield
-            self.native("COMMIT")
+            if self.native("COMMIT").statusmessage != "COMMIT":  # something in it had failed
+                raise StoreBusyError("the server has taken the transaction back")
         except BaseException:
             with suppress(psycopg.Error):
                 self.raw.execute("ROLLBACK")

@@ -7,7 +7,7 @@ standby, on that one's, too): that is what a receipt promises.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -125,6 +125,10 @@ class PostgresStore(Workers, Batches, Devices, History, Parts, Quarantine, Share
                 f" max({column})) FROM {table}"
             )
 
+    def load(self, table: str, rows: Iterable[Sequence[Any]]) -> int:
+        """Put rows into a table; what a text of the server cannot hold is written out."""
+        return super().load(table, (tuple(map(_plain_text, row)) for row in rows))
+
     def _stream(self, query: str) -> Iterator[Any]:
         return self._db.stream(query)
 
@@ -150,6 +154,10 @@ class PostgresStore(Workers, Batches, Devices, History, Parts, Quarantine, Share
     def refuse(self, rows: Sequence[RefusedRow]) -> None:
         """Put messages into quarantine: what a text of the server cannot hold is written out."""
         super().refuse([replace(row, detail=_plain(row.detail)) for row in rows])
+
+
+def _plain_text(value: Any) -> Any:
+    return _plain(value) if isinstance(value, str) else value
 
 
 def _plain(text: str) -> str:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import numpy as np
 import pytest
 
 from aggregator.results.gathering import gather
+from aggregator.retained import REPEAT_SECONDS
 from aggregator.store.base import Store
 from aggregator.store.errors import StoreBusyError
 from fsir.contract import task_from_table
@@ -53,6 +56,28 @@ def test_another_worker_learns_of_the_active_set_from_the_store(tmp_path: Path) 
     stage = final_stage(task, tuple(int(name[1:]) for name in chosen))
     verdict = verdict_of(second, topic(task, "d0"), report(task, "d0", 9, stage), 2.0)
     assert verdict.status == "counted"
+
+
+def test_an_active_set_whose_commit_was_not_answered_is_published_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection is lost while the server commits: it is stored, and nobody has been told."""
+    made = started(tmp_path / "s.db", screening_task(quorum=2))
+    whole = made.store.transaction
+
+    @contextmanager
+    def unanswered() -> Iterator[None]:
+        with whole():
+            yield
+        raise StoreBusyError("the connection is lost")
+
+    with monkeypatch.context() as lost:
+        lost.setattr(made.store, "adding", whole)
+        lost.setattr(made.store, "transaction", unanswered)
+        assert kinds(deliver(made, screening_task(quorum=2), range(3))) == ["receipt"] * 3
+    assert made.store.published(1, "active") is not None
+    assert kinds(made.tick(1.0 + REPEAT_SECONDS)) == ["active"]
+    assert made.tick(2.0 + REPEAT_SECONDS) == []
 
 
 def test_an_active_set_is_never_larger_than_the_task_allows(tmp_path: Path) -> None:

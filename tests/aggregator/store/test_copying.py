@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -66,6 +67,19 @@ def test_there_and_back_everything_is_the_same(
             assert made.verdicts[PLAIN.name, "counted"] == 10
             assert made.verdicts[PLAIN.name, "duplicate"] == 29
     assert content(there)["totals"] == content(back)["totals"]
+
+
+def test_what_a_text_of_the_server_cannot_hold_is_written_out(
+    tmp_path: Path, postgres: Cluster, source: str
+) -> None:
+    """A file keeps whatever a message has said."""
+    there = postgres.fresh()
+    with closing(open_store(source)) as store, store.transaction():
+        (row, *_) = store.refused(1)
+        store.refuse([replace(row, detail="not \0 a text")])
+    assert main(["store", "copy", source, there]) == 0
+    with closing(open_store(there)) as store:
+        assert store.refused(1)[0].detail == "not \\0 a text"
 
 
 def test_a_store_that_holds_something_is_not_written_over(

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 
+import psycopg
 import pytest
 
 from aggregator.core import Aggregator
@@ -118,6 +120,23 @@ def test_a_batch_that_cannot_be_written_waits(
     assert not aggregator.verdicts
     postgres.run("DROP TRIGGER fail ON part", address)
     goes_on(aggregator)
+
+
+def test_a_transaction_in_which_something_failed_is_not_taken_for_a_commit(
+    aggregator: Aggregator,
+) -> None:
+    """The server answers COMMIT without an error, and has rolled back."""
+    store = aggregator.store
+
+    def write() -> None:
+        with store.transaction():
+            store.put_setting("kept", "yes")
+            with suppress(psycopg.Error):
+                store._db.native("SELECT 1 / 0")
+
+    with pytest.raises(StoreBusyError, match="taken the transaction back"):
+        write()
+    assert store.setting("kept") is None
 
 
 def test_a_table_that_goes_missing_loses_nothing(

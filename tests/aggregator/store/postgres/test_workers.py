@@ -79,26 +79,43 @@ def test_three_workers_with_the_same_forty_thousand_reports(postgres: Cluster, t
     compare(postgres, tmp_path, 40_000)
 
 
-def test_a_second_report_that_meets_the_first_elsewhere_is_refused(postgres: Cluster) -> None:
+def late(worker: Aggregator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a worker look before anybody has written, and write afterwards."""
+    monkeypatch.setattr(worker.store, "last", lambda task, devices: {})
+
+
+def test_a_second_report_that_meets_the_first_elsewhere_is_refused(
+    postgres: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Both have looked before either has written."""
     address = postgres.fresh()
     one, other = joined(address, "one"), joined(address, "other")
-    looked = other.store.lookup
-    other.store.lookup = lambda task, places: {}
     one.take(topic(PLAIN, "d"), report(PLAIN, "d", 1))
     one.commit(1.0)
-    insert = other.store.insert
-
-    def late(task, rows):
-        other.store.lookup = looked
-        return insert(task, rows)
-
-    other.store.insert = late
+    late(other, monkeypatch)
     other.take(topic(PLAIN, "d"), report(PLAIN, "d", 2))
     other.take(topic(PLAIN, "e"), report(PLAIN, "e", 3))
     other.commit(1.0)
     assert other.verdicts == {(PLAIN.name, "second report"): 1, (PLAIN.name, "counted"): 1}
     assert one.store.totals(1, "final").devices == 2
+    one.store.close()
+    other.store.close()
+
+
+def test_of_two_reports_in_a_batch_the_one_that_was_counted_elsewhere_is_a_duplicate(
+    postgres: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one came first here, and would have been counted."""
+    address = postgres.fresh()
+    one, other = joined(address, "one"), joined(address, "other")
+    one.take(topic(PLAIN, "d"), report(PLAIN, "d", 1))
+    one.commit(1.0)
+    late(other, monkeypatch)
+    for seed in (2, 1):
+        other.take(topic(PLAIN, "d"), report(PLAIN, "d", seed))
+    other.commit(1.0)
+    assert other.verdicts == {(PLAIN.name, "second report"): 1, (PLAIN.name, "duplicate"): 1}
+    assert one.store.totals(1, "final").devices == 1
     one.store.close()
     other.store.close()
 
