@@ -39,6 +39,10 @@ FIRST_RETRY_SECONDS = 0.5
 LONGEST_RETRY_SECONDS = 30.0
 STALE_SECONDS = 60.0  # a loop that has not turned for so long is not healthy
 _NAP_SECONDS = 0.1  # a stop is noticed so soon
+_SILENT = (
+    "most likely it does not answer: the loop has not turned for a minute. A server that waits for "
+    "its synchronous standby does that (docs/scale.md)"
+)
 _CROWDED = (
     "the broker ends every connection right after it was made: another aggregator is most likely "
     "connected as %r, too. Give each its own --worker (and, where the broker goes by the "
@@ -108,7 +112,7 @@ class Daemon:
             "broker": "ok" if self._connected else self._lost,
             "since": time_text(self._since),
             "connections": self._connections,
-            "store": self._trouble or "ok",
+            "store": self._trouble or ("ok" if turning else _SILENT),
             "share": unshared or "ok",
             "turning": turning,
         }

@@ -35,6 +35,7 @@ from fsir.wire import messages
 from fsir.wire.decode import decode
 from fsir.wire.messages import Receipt
 from tests.needs import find, need
+from tests.system.harness.ports import HeldPorts
 
 PATIENCE_SECONDS = 60.0
 ROOT = Path(__file__).resolve().parents[3]
@@ -173,10 +174,9 @@ class Devices:
 def plain_mosquitto(config: str = "") -> Iterator[str]:
     """mosquitto as Debian starts it, with nothing but these lines changed."""
     need("mosquitto")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    with tempfile.TemporaryDirectory() as folder:
+    held = HeldPorts(1)
+    (port,) = held.numbers
+    with contextlib.closing(held), tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "mosquitto.conf"
         path.write_text(f"listener {port} 127.0.0.1\n{config or 'allow_anonymous true'}\n")
         os.chmod(folder, 0o755)

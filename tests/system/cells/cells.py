@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import random
-import socket
 import urllib.error
 import urllib.request
 from collections.abc import Callable
@@ -25,6 +24,7 @@ from tests.system.cells.devices import Fleet
 from tests.system.cells.haproxy import ShippedProxy
 from tests.system.harness.brokers import Mosquitto
 from tests.system.harness.forkserver import Child, ForkServer
+from tests.system.harness.ports import HeldPorts
 from tests.system.harness.proxy import Proxy
 
 TASK = task()
@@ -39,8 +39,8 @@ class Cells:
     def __init__(self, directory: Path, server: ForkServer, standby: bool = True) -> None:
         self._directory = directory
         self._server = server
-        self._held = [_held_port() for _ in range(4)]
-        first, second, *self._http = (int(each.getsockname()[1]) for each in self._held)
+        self._held = HeldPorts(4)
+        first, second, *self._http = self._held.numbers
         self.primary = Cluster(_SYNCHRONOUS if standby else FAST, first)
         self.standby = Cluster(FAST, second) if standby else None
         self.line = Proxy(first, random.Random(0))  # between the workers and the primary
@@ -156,20 +156,11 @@ class Cells:
         for worker in self.workers:
             worker.kill()
         if hasattr(self, "proxy"):
-            self.proxy.kill()
+            self.proxy.close()
         for broker in self.brokers:
             broker.close()
         self.line.close()
         for cluster in (self.primary, self.standby):
             if cluster is not None:
                 cluster.remove()
-        for each in self._held:
-            each.close()
-
-
-def _held_port() -> socket.socket:
-    """A port that a program may listen on, and that the system gives to nobody else meanwhile."""
-    held = socket.socket()
-    held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    held.bind(("127.0.0.1", 0))
-    return held
+        self._held.close()

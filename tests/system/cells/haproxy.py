@@ -8,7 +8,7 @@ from pathlib import Path
 from tests.deploy.tools import DEPLOY
 from tests.needs import find, need
 from tests.system.aggregator.daemons import listens, wait_for
-from tests.system.harness.nats import free_ports
+from tests.system.harness.ports import HeldPorts
 
 SHIPPED = DEPLOY / "cells" / "haproxy.cfg"
 
@@ -29,7 +29,8 @@ class ShippedProxy:
 
     def __init__(self, directory: Path, cells: list[tuple[int, int]]) -> None:
         need("haproxy")
-        (self._port,) = free_ports(1)
+        self._held = HeldPorts(1)
+        (self._port,) = self._held.numbers
         self._file = directory / "haproxy.cfg"
         self._log = directory / "haproxy.log"
         self._file.write_text(adapted(self._port, cells))
@@ -52,6 +53,10 @@ class ShippedProxy:
             self._process.kill()
             self._process.wait(10)
             self._process = None
+
+    def close(self) -> None:
+        self.kill()
+        self._held.close()
 
     def restart(self) -> None:
         self.kill()

@@ -63,14 +63,13 @@ def test_tables_that_cannot_grow_make_workers_wait(cells: Cells, small: Path) ->
     cells.finish_start()
     said: list[str] = []
 
-    def look() -> None:
-        wait_for(lambda: not (cells.well(0) and cells.well(1)), "a worker to notice")
-        said.extend(str(cells.health(number).get("store")) for number in (0, 1))
+    def noticed() -> bool:
+        said[:] = [str(cells.health(number).get("store")) for number in (0, 1)]
+        return any("No space left on device" in text for text in said)
 
     events = [
         (0.2, lambda: fill(small)),
-        (SPREAD_SECONDS, look),
+        (SPREAD_SECONDS, lambda: wait_for(noticed, "a worker to notice")),
         (SPREAD_SECONDS + 2.0, (small / "filler").unlink),
     ]
     cells.survive(events, DEVICES, SPREAD_SECONDS)
-    assert any("No space left on device" in text for text in said), said

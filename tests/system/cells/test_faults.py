@@ -88,19 +88,17 @@ def test_a_network_that_swallows_what_workers_and_store_say(
 def test_a_postmaster_that_is_killed_with_9_and_comes_back(cells: Cells, said: Say) -> None:
     """Meanwhile both workers say that they are not well, and why; then they are again."""
     cells.start()
-    seen: list[dict[str, object]] = []
 
-    def look() -> None:
-        wait_for(lambda: not cells.well(0) and not cells.well(1), "workers to notice")
-        seen.extend([cells.health(0), cells.health(1)])
+    def noticed() -> bool:
+        seen = [cells.health(number) for number in (0, 1)]
+        return all(each.get("ok") is False and each["store"] != "ok" for each in seen)
 
     events = [
         (HALF, cells.primary.kill_postmaster),
-        (HALF + 1.0, look),
+        (HALF + 1.0, lambda: wait_for(noticed, "workers to notice")),
         (HALF + 10.0, cells.primary.start),
     ]
     said(cells.survive(events, DEVICES, SPREAD_SECONDS))
-    assert all(health["ok"] is False and health["store"] != "ok" for health in seen)
     wait_for(lambda: cells.well(0) and cells.well(1), "workers to be well again")
 
 
@@ -110,6 +108,15 @@ def test_a_standby_that_is_promoted_after_ten_seconds(cells: Cells, said: Say) -
     standby = cells.standby
     assert standby is not None
     events = [(HALF, cells.primary.kill_postmaster), (HALF + 10.0, standby.promote)]
+    said(cells.survive(events, DEVICES, SPREAD_SECONDS))
+
+
+def test_a_standby_that_is_killed_and_comes_back(cells: Cells, said: Say) -> None:
+    """Commits wait for it, and nothing is acknowledged that is not on both."""
+    cells.start()
+    standby = cells.standby
+    assert standby is not None
+    events = [(HALF, standby.kill), (HALF + 3.0, standby.start)]
     said(cells.survive(events, DEVICES, SPREAD_SECONDS))
 
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 
 from tests.needs import find, need
-from tests.system.harness.nats import free_ports
+from tests.system.harness.ports import HeldPorts
 
 PATIENCE_SECONDS = 30.0
 _CONFIG = """\
@@ -32,7 +32,8 @@ class HaProxy:
     def __init__(self, directory: Path, ports: list[int]) -> None:
         need("haproxy")
         self._file = directory / "haproxy.cfg"
-        (self._port,) = free_ports(1)
+        self._held = HeldPorts(1)
+        (self._port,) = self._held.numbers
         lines = [f"    server node{i} 127.0.0.1:{port}" for i, port in enumerate(ports)]
         self._file.write_text(_CONFIG.format(port=self._port, servers="\n".join(lines)))
         self.url = f"mqtt://127.0.0.1:{self._port}"
@@ -52,3 +53,4 @@ class HaProxy:
     def __exit__(self, *_: object) -> None:
         self._process.kill()
         self._process.wait(10)
+        self._held.close()

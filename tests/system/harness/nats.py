@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import socket
 import subprocess
 import time
 from pathlib import Path
 
 from tests.needs import find, need
+from tests.system.harness.ports import HeldPorts
 
 PATIENCE_SECONDS = 60.0
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of this machine that nobody listens on."""
-    with contextlib.ExitStack() as stack:
-        found = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for each in found:
-            each.bind(("127.0.0.1", 0))
-        return [int(each.getsockname()[1]) for each in found]
 
 
 class Nats:
@@ -28,7 +19,8 @@ class Nats:
     def __init__(self, directory: Path, nodes: int = 1) -> None:
         need("nats-server")
         self._directory = directory
-        ports = free_ports(3 * nodes)
+        self._held = HeldPorts(3 * nodes)
+        ports = self._held.numbers
         self._clients = ports[:nodes]
         self._routes = ports[nodes : 2 * nodes]
         self.ports = ports[2 * nodes :]  # for MQTT
@@ -81,3 +73,4 @@ class Nats:
     def __exit__(self, *_: object) -> None:
         for node in range(len(self._nodes)):
             self.kill(node)
+        self._held.close()

@@ -13,8 +13,10 @@ from aggregator.store.errors import StoreBusyError, StoreError
 from aggregator.store.opening import open_store
 from tests.aggregator.federations import make_task, report, topic
 from tests.postgres import SAFE, Cluster
+from tests.system.aggregator.daemons import wait_for
 
 PLAIN = make_task(p=3, records=60)
+_BACKEND = "SELECT pid FROM pg_stat_activity"
 
 
 @pytest.fixture
@@ -96,6 +98,8 @@ def test_a_connection_that_is_lost_is_made_again(postgres: Cluster, aggregator: 
     with pytest.raises(StoreBusyError):
         aggregator.commit(1.0)
     assert aggregator.waiting == 20
+    # The server says good-bye before it lets go of our name.
+    wait_for(lambda: not postgres.run(f"{_BACKEND} WHERE pid = {pid}"), "the end of the connection")
     goes_on(aggregator)
     assert aggregator.store._worker == "one"
     held = postgres.run("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")
@@ -186,5 +190,4 @@ def test_a_standby_is_read_and_not_served_until_it_is_promoted() -> None:
 
 def _caught_up(primary: Cluster) -> None:
     query = "SELECT count(*) FROM pg_stat_replication WHERE replay_lsn >= pg_current_wal_lsn()"
-    while primary.run(query) == [(0,)]:
-        pass
+    wait_for(lambda: primary.run(query) != [(0,)], "the standby")
