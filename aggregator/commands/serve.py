@@ -21,6 +21,7 @@ from aggregator.overview.progress import EXPECT
 from aggregator.page.routes import LivePage
 from aggregator.results.emission import DEFAULT, Emission
 from aggregator.store.base import Store
+from aggregator.store.errors import StoreBusyError
 from aggregator.store.opening import open_store
 from fsir.contract import load_task
 from fsir.errors import FsirError
@@ -37,6 +38,7 @@ USER_HEADER = "--http-user-header"
 ROLE = "--role"
 KEY = "--role-key"
 WAIT = "--wait"
+LATER = 1  # the store is out of reach at the start: not what a setting mends, as status 2 is
 _HEADER_NAME = re.compile(r"[A-Za-z0-9-]+\Z")
 
 PAGE = {
@@ -173,6 +175,14 @@ def run(args: argparse.Namespace) -> int:
     """Run until SIGINT or SIGTERM."""
     require("scipy")  # it is imported when a task screens, which may be in a week
     logs.set_up(args.log, args.log_level)
+    try:
+        return _serve(args)
+    except StoreBusyError as error:
+        log.error("%s; start again later: nothing is lost meanwhile", error)
+        return LATER
+
+
+def _serve(args: argparse.Namespace) -> int:
     tasks = [load_task(path) for path in args.task]
     broker = broker_of(args)
     _check_role(args, tasks)

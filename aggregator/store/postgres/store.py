@@ -56,8 +56,10 @@ class PostgresStore(Workers, Batches, Devices, History, Parts, Quarantine, Share
             prepare(self._db, self._writes)
         except StoreError as error:
             self._db.close()
-            remedy = f"; {_remedy(str(error))}" if isinstance(error, StoreBusyError) else ""
-            raise StoreError(f"store {shown(address)}: {error}{remedy}") from None
+            name = shown(address)
+            if isinstance(error, StoreBusyError):
+                raise StoreBusyError(f"store {name}: {error}; {_remedy(str(error))}") from None
+            raise StoreError(f"store {name}: {error}") from None
 
     def close(self) -> None:
         """End the connection, and with it all locks."""

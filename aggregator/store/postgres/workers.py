@@ -12,7 +12,7 @@ from typing import Any
 
 import psycopg
 
-from aggregator.store.errors import StoreBusyError, StoreError
+from aggregator.store.errors import StoreBusyError
 from aggregator.store.postgres.link import PostgresLink, busy
 from aggregator.store.tables.statements import Statements
 
@@ -42,7 +42,7 @@ class Workers(Statements):
         deadline = time.monotonic() + _JOIN_SECONDS
         while not _locked(self._db.raw, f"worker:{worker}"):
             if time.monotonic() > deadline:
-                raise StoreError(
+                raise StoreBusyError(
                     f"--worker {worker!r}: another worker of this name adds to the store; "
                     "give each its own --worker"
                 )

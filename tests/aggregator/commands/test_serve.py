@@ -8,10 +8,15 @@ from pathlib import Path
 import pytest
 import tomli_w
 
+from aggregator.cli import main
+from aggregator.commands.serve import LATER
 from aggregator.mqtt.client_id import FIRST_NAME, client_id
 from aggregator.store.opening import open_store
+from aggregator.store.postgres import workers
 from tests.aggregator.commands.lines import TASK, fails
 from tests.aggregator.federations import make_task
+from tests.deploy.tools import DEPLOY
+from tests.postgres import Cluster
 
 
 def test_errors_name_the_value_and_the_remedy(
@@ -53,3 +58,25 @@ def test_a_new_store_gets_its_own_name_though_another_is_used_at_first(
     with closing(open_store(place)) as store:
         store.add_task(TASK.digest, TASK.name, 1, b"body", 1.0)  # it was served under the other
         assert client_id(store).startswith(f"{FIRST_NAME}-")
+
+
+def test_a_store_that_is_out_of_reach_is_no_wrong_setting(
+    caplog: pytest.LogCaptureFixture,
+    tmp_path: Path,
+    postgres: Cluster,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The unit starts it again after status 1, and not after status 2."""
+    monkeypatch.setattr(workers, "_JOIN_SECONDS", 0.0)
+    file = tmp_path / "t.toml"
+    file.write_text(tomli_w.dumps(TASK.table()))
+    serve = ["serve", "--broker", "mqtt://localhost", "--task", str(file), "--worker", "one"]
+    assert main([*serve, "--store", "postgresql:///db?host=/nowhere"]) == LATER
+    assert "of a server that runs; start again later" in capsys.readouterr().err
+    there = postgres.fresh()
+    with closing(open_store(there)) as other:
+        other.join("one")
+        assert main([*serve, "--store", there]) == LATER
+    assert "give each its own --worker" in capsys.readouterr().err
+    unit = (DEPLOY / "systemd" / "fsir-aggregator.service").read_text()
+    assert f"RestartPreventExitStatus={LATER}" not in unit
