@@ -61,7 +61,7 @@ def test_a_new_store_gets_its_own_name_though_another_is_used_at_first(
 
 
 def test_a_store_that_is_out_of_reach_is_no_wrong_setting(
-    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     postgres: Cluster,
     monkeypatch: pytest.MonkeyPatch,
