@@ -205,3 +205,24 @@ def test_withdrawing_folds_the_parts_and_workers_count_on(postgres: Cluster) -> 
     assert agrees(other.store, other.federations[PLAIN.name], "final")
     one.store.close()
     other.store.close()
+
+
+def test_who_is_alone_and_who_adds_wait_for_each_other(postgres: Cluster) -> None:
+    """A withdrawal folds the parts: beside one that is written it would count twice, or lose."""
+    address = postgres.fresh()
+    one, other = joined(address, "one"), joined(address, "other")
+    feed(one, [(topic(PLAIN, f"d{i}"), report(PLAIN, f"d{i}", i)) for i in range(9)])
+    new = [(topic(PLAIN, "e"), report(PLAIN, "e", 1))]
+    query = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with ThreadPoolExecutor(1) as pool:
+        with one.store.adding():
+            withdrawn = pool.submit(other.withdraw, "d3", 2.0)
+            wait_for(lambda: postgres.run(query) == [(1,)], "the withdrawal to wait")
+        assert withdrawn.result(60) == 1
+        with one.store.transaction():
+            counted = pool.submit(feed, other, new)
+            wait_for(lambda: postgres.run(query) == [(1,)], "the batch to wait")
+        assert counted.result(60) == 1
+    assert agrees(one.store, one.federations[PLAIN.name], "final")
+    one.store.close()
+    other.store.close()
