@@ -82,8 +82,9 @@ def _shown(args: argparse.Namespace) -> str:
 
 def _entries(args: argparse.Namespace) -> list[dict[str, Any]]:
     now = time.time()
-    with opened(args) as (store, federations):
-        return [overview(store, each, now, recount=args.recount) for each in federations]
+    # A snapshot: while `serve` counts on, reports and totals must be those of one moment.
+    with opened(args) as (store, federations), store.snapshot() as still:
+        return [overview(still, each, now, recount=args.recount) for each in federations]
 
 
 def _text(entries: list[dict[str, Any]]) -> str:

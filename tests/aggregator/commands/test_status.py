@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import io
 import json
+from typing import Any
 
 import pytest
 
 from aggregator.cli import main
-from tests.aggregator.commands.lines import fails, run, run_json
+from aggregator.core import Aggregator
+from aggregator.rounds import recount
+from aggregator.store.opening import open_store
+from tests.aggregator.commands.lines import TASK, fails, run, run_json
+from tests.aggregator.federations import report, topic
 
 
 def test_status_for_people(capsys: pytest.CaptureFixture[str], store: str) -> None:
@@ -28,6 +33,37 @@ def test_status_for_programs(capsys: pytest.CaptureFixture[str], store: str) -> 
     assert screened["active"] == ["x0", "x1", "x2"]
     (only,) = run_json(capsys, "status", "--store", store, "--task", "test")["tasks"]
     assert only["task"] == "test"
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "postgresql"])
+def test_a_recount_beside_a_worker_that_counts_on_is_of_one_moment(
+    capsys: pytest.CaptureFixture[str],
+    store: str,
+    request: pytest.FixtureRequest,
+    monkeypatch: pytest.MonkeyPatch,
+    engine: str,
+) -> None:
+    if engine == "postgresql":
+        there = request.getfixturevalue("postgres").fresh()
+        assert main(["store", "copy", store, there]) == 0
+        store = there
+    capsys.readouterr()
+    worker = Aggregator(open_store(store), [TASK])
+    worker.start(1.0)
+    again = recount.recounted
+
+    def slowly(*which: Any) -> Any:
+        found = again(*which)
+        name = f"late-{which[2]}"
+        worker.take(topic(TASK, name), report(TASK, name, 1))
+        worker.commit(2.0)
+        return found
+
+    monkeypatch.setattr(recount, "recounted", slowly)
+    said = run_json(capsys, "status", "--store", store, "--recount", "--task", "test")["tasks"][0]
+    assert said["stages"]["final"] == {"devices": 4, "records": 240, "recount": True}
+    assert worker.verdicts[TASK.name, "counted"] == 1
+    worker.store.close()
 
 
 def test_status_says_what_a_task_without_a_subspace_waits_for(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 import subprocess
 import sys
 import urllib.request
@@ -15,6 +14,7 @@ import tomli_w
 
 from tests.aggregator.federations import make_task, report
 from tests.system.aggregator.daemons import ROOT, Devices, wait_for
+from tests.system.harness.ports import HeldPorts
 
 TASK = make_task(p=3, records=60)
 
@@ -22,9 +22,8 @@ TASK = make_task(p=3, records=60)
 @pytest.mark.broker
 def test_serve_as_people_start_it(mosquitto_url: str, tmp_path: Path) -> None:
     (tmp_path / "t.toml").write_text(tomli_w.dumps(TASK.table()))
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        page = f"127.0.0.1:{probe.getsockname()[1]}"
+    held = HeldPorts(1)
+    page = f"127.0.0.1:{held.numbers[0]}"
     command = [sys.executable, "-m", "aggregator", "serve", "--task", str(tmp_path / "t.toml")]
     command += ["--broker", mosquitto_url, "--store", f"sqlite:{tmp_path / 's.db'}"]
     command += ["--http", page, "--log", "json", "--expect", "9"]
@@ -46,6 +45,7 @@ def test_serve_as_people_start_it(mosquitto_url: str, tmp_path: Path) -> None:
         process.send_signal(signal.SIGTERM)
         _, log = process.communicate(timeout=60)
         devices.close()
+        held.close()
     assert process.returncode == 0
     lines = [json.loads(line) for line in log.decode().splitlines()]
     assert any("connected with MQTT 5" in line["message"] for line in lines)
