@@ -62,7 +62,17 @@ class Cluster:
         """A standby of another server."""
         link = primary.address("postgres")
         self._run(
-            "pg_basebackup", "-D", str(self.data), "-d", link, "-R", "-X", "stream", "--no-sync"
+            "pg_basebackup",
+            "-D",
+            str(self.data),
+            "-d",
+            link,
+            "-R",
+            "-X",
+            "stream",
+            "-c",
+            "fast",
+            "--no-sync",
         )
         return self
 

@@ -28,7 +28,7 @@ cat >"$files/postgres/standby.sh" <<'STANDBY'
 set -eu
 if [ ! -s "$PGDATA/PG_VERSION" ]; then
     until pg_basebackup --pgdata "$PGDATA" --dbname "host=primary user=fsir passfile=$PGPASSFILE" --write-recovery-conf \
-        --wal-method stream; do
+        --wal-method stream --checkpoint fast; do
         sleep 1
     done
     chmod 700 "$PGDATA"
