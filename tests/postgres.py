@@ -23,12 +23,12 @@ _SECONDS = 60.0  # to start
 _numbers = itertools.count()
 
 
-def _found(program: str) -> str:
+def found(program: str) -> str:
     """Debian keeps the server's programs beside its library."""
     places = sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True)
     path = os.pathsep.join([*map(str, places), os.environ.get("PATH", "")])
-    found = shutil.which(program, path=path)
-    return found or not_tested(f"{program} of PostgreSQL is not on this machine")
+    place = shutil.which(program, path=path)
+    return place or not_tested(f"{program} of PostgreSQL is not on this machine")
 
 
 def _as_nobody() -> list[str]:
@@ -60,20 +60,8 @@ class Cluster:
 
     def follow(self, primary: Cluster) -> Cluster:
         """A standby of another server."""
-        link = primary.address("postgres")
-        self._run(
-            "pg_basebackup",
-            "-D",
-            str(self.data),
-            "-d",
-            link,
-            "-R",
-            "-X",
-            "stream",
-            "-c",
-            "fast",
-            "--no-sync",
-        )
+        options = f"-D {self.data} -R -X stream -c fast --no-sync"
+        self._run("pg_basebackup", *options.split(), "-d", primary.address("postgres"))
         return self
 
     def start(self) -> Cluster:
@@ -89,7 +77,7 @@ class Cluster:
 
     def _launch(self) -> None:
         listen = f"127.0.0.1 -c port={self._port}" if self._port else ""
-        command = [_found("postgres"), "-D", str(self.data), "-k", str(self.folder)]
+        command = [found("postgres"), "-D", str(self.data), "-k", str(self.folder)]
         command += f"-c max_connections=60 {self._options} -c listen_addresses={listen}".split()
         with (self.folder / "log").open("ab") as log:
             self._process = subprocess.Popen([*_as_nobody(), *command], stdout=log, stderr=log)
@@ -144,7 +132,7 @@ class Cluster:
             return answer.fetchall() if answer.description else []
 
     def _run(self, program: str, *arguments: str) -> None:
-        command = [*_as_nobody(), _found(program), *arguments]
+        command = [*_as_nobody(), found(program), *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
         assert done.returncode == 0, done.stderr
 

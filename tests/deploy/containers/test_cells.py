@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import stat
 import subprocess
@@ -16,6 +17,7 @@ from aggregator.commands import serve
 from aggregator.store.postgres.address import options_of
 from tests.deploy.tools import DEPLOY, ROOT, run
 from tests.needs import find, need
+from tests.postgres import Cluster, found
 from tests.system.cells.haproxy import SHIPPED, adapted
 
 CELLS = DEPLOY / "cells"
@@ -61,6 +63,22 @@ def test_haproxy_knows_the_cells_by_the_names_that_they_have(services: dict[str,
 def test_the_primary_waits_for_its_standby(services: dict[str, Any]) -> None:
     assert "synchronous_standby_names=*" in services["primary"]["command"]
     assert not any("fsync" in word for word in services["primary"]["command"])
+
+
+def test_the_primary_makes_its_database_before_there_is_a_standby(services: dict[str, Any]) -> None:
+    """The image does it on a server that has the same options, and that nobody can reach."""
+    told = services["primary"]["environment"]
+    (names,) = (word for word in services["primary"]["command"] if "standby_names" in word)
+    cluster = Cluster(f"-c {names}")
+    try:
+        cluster.create().start()
+        made = [found("createdb"), "-h", str(cluster.folder), "-U", "fsir", told["POSTGRES_DB"]]
+        environment = os.environ | {"PGOPTIONS": told["PGOPTIONS"]}
+        subprocess.run(made, env=environment, check=True, timeout=60)
+        with pytest.raises(subprocess.TimeoutExpired):
+            subprocess.run([*made[:-1], "other"], check=True, timeout=0.5)
+    finally:
+        cluster.remove()
 
 
 def test_what_is_built_exists(services: dict[str, Any]) -> None:
