@@ -32,6 +32,7 @@ _ALONE = f"SELECT pg_advisory_xact_lock({LOCK})"
 _TOGETHER = f"SELECT pg_advisory_xact_lock_shared({LOCK})"
 _STILL = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 
+_PRIMARY = "target_session_attrs=read-write"
 _NUMBERED = {"task": "key", "report": "seq", "refused": "seq", "share": "seq", "cohort": "key"}
 
 
@@ -58,7 +59,7 @@ class PostgresStore(Workers, Batches, Devices, History, Parts, Quarantine, Share
             self._db.close()
             name = shown(address)
             if isinstance(error, StoreBusyError):
-                raise StoreBusyError(f"store {name}: {error}; {_remedy(str(error))}") from None
+                raise StoreBusyError(f"store {name}: {error}{_remedy(str(error))}") from None
             raise StoreError(f"store {name}: {error}") from None
 
     def close(self) -> None:
@@ -72,7 +73,7 @@ class PostgresStore(Workers, Batches, Devices, History, Parts, Quarantine, Share
             raise StoreBusyError(
                 "this is a standby, which can only be read; name all servers and let the "
                 "connection find the one to write to: "
-                "postgresql://A,B/NAME?target_session_attrs=read-write"
+                f"postgresql://A,B/NAME?{_PRIMARY}"
             )
         self._enter(raw)
 
@@ -167,6 +168,8 @@ def _plain(text: str) -> str:
 
 
 def _remedy(error: str) -> str:
+    if _PRIMARY in error:
+        return ""  # it has said so itself
     if "password" in error or "authentication" in error:
-        return REMEDY
-    return "give the address of a database that exists, of a server that runs"
+        return f"; {REMEDY}"
+    return "; give the address of a database that exists, of a server that runs"
