@@ -162,7 +162,7 @@ def test_a_standby_is_read_and_not_served_until_it_is_promoted() -> None:
         primary.create().start()
         open_store(primary.address()).close()
         standby.follow(primary).start()
-        with pytest.raises(StoreError, match="target_session_attrs=read-write$"):
+        with pytest.raises(StoreError, match=r"target_session_attrs=read-write$"):
             open_store(standby.address())
         open_store(standby.address(), create=False).close()  # `status` may look
         both = f"{primary.folder},{standby.folder}"
