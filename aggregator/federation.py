@@ -109,15 +109,18 @@ class Federation:
 
     def pin(self, active: bytes) -> None:
         """Take the active set that was published; from now on final reports have a layout."""
+        self.layouts[FINAL] = self.layout_of(active)
+        self.active = active
+
+    def layout_of(self, active: bytes) -> Layout:
+        """The layout of final reports about an active set; an error if it is none of this task."""
         message = decode(active, Active)
         features = self.task.features
         if message.task != self.digest or features.unknown(message.features):
             raise TaskError(
                 "active set", message.features[:3], f"does not belong to task {self.name!r}"
             )
-        stage = final_stage(self.task, features.indices(message.features))
-        self.layouts[FINAL] = Layout.of(stage, False)
-        self.active = active
+        return Layout.of(final_stage(self.task, features.indices(message.features)), False)
 
     def show(self, kind: str, row: PublishedRow) -> Publication:
         """What is stored is on its way to the broker; not before it is committed."""

@@ -19,7 +19,9 @@ PAGE = {
     "description": """\
 The names of the devices that are expected to report. With them `status`, the metrics and `roster \
 list --missing` tell
-who has not reported yet. A roster lets nobody in and keeps nobody out: the broker does that.
+who has not reported yet. A roster lets nobody in and keeps nobody out: the broker does that. \
+Only the helper of two
+aggregators refuses whoever is not on it, as long as there is one.
 """
 }
 _IMPORT = """\

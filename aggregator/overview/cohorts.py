@@ -8,7 +8,7 @@ from typing import Any
 from aggregator.federation import Federation
 from aggregator.secure.cohorts import lacking
 from aggregator.store.base import Store
-from aggregator.store.sealed import OPENED, CohortRow, Pool
+from aggregator.store.sealed import LOST, OPENED, PENDING, CohortRow, Pool
 
 NEWEST = 200  # pools in an overview
 
@@ -41,9 +41,10 @@ def _pool(
         **pool._asdict(),
         "waiting": waiting,
         "lacking": lacking(federation.task, waiting),
-        "pending": len(begun) > len(opened),
+        "pending": any(row.state == PENDING for row in begun),
         "opened": sum(row.devices for row in opened),
         "cohorts": len(opened),
+        "lost": sum(row.state == LOST for row in begun),
     }
 
 
@@ -73,4 +74,5 @@ def lines(entry: dict[str, Any]) -> Iterator[str]:
             where += f", group {pool['group']}"
         more = f", {pool['lacking']} more for a sum" if pool["lacking"] else ""
         opened = f"{pool['opened']} opened in {pool['cohorts']} sum(s)"
-        yield f"  sealed ({where}): {opened}, {pool['waiting']} wait{more}"
+        lost = f", {pool['lost']} sum(s) lost" if pool["lost"] else ""
+        yield f"  sealed ({where}): {opened}{lost}, {pool['waiting']} wait{more}"

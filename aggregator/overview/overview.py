@@ -27,8 +27,8 @@
         "cohorts": only if two aggregators open sums: {"cohort": devices in a sum at least,
             "groups": how many, "waiting": reports that are not opened, "pools": [{"stage",
             "round", "group", "waiting", "lacking": how many more a sum needs, "pending": whether
-            the other aggregator was asked, "opened": reports, "cohorts": sums}, ...],
-            `cohorts.NEWEST` at most},
+            the other aggregator was asked, "opened": reports, "cohorts": sums, "lost": sums that
+            are open at the helper alone}, ...], `cohorts.NEWEST` at most},
         "subspace": None before there is one, else {
             "version", "published": time, "dimension", "singular_values": [float, ...],
             "noise_level": what singular values must exceed, "expected_error",

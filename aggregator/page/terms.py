@@ -41,7 +41,8 @@ TERMS = {
     "noise": "If there were nothing to learn, the largest singular value would stay below this in "
     "19 cases of 20.",
     "refused": "A message that was not counted. Its sender is told why.",
-    "roster": "The list of names that are expected. It lets nobody in and keeps nobody out.",
+    "roster": "The list of names that are expected. It lets nobody in; of those whom the broker "
+    "lets in, only the helper of two aggregators keeps out who is not on it.",
     "version": "Each estimate that was published is a version, and devices use the newest.",
     "angle": "By how much the directions have turned from the version before: the largest angle, "
     "at most 90 degrees. It becomes small once enough devices have reported.",

@@ -124,15 +124,19 @@ class SecureAggregator(Aggregator):
     def _take_active(self, arrival: Arrival, now: float) -> None:
         """Pin the first active set of a task that the leader publishes."""
         federation = self._actives[arrival.topic]
-        if not arrival.raw or self.store.published(federation.key, "active") is not None:
+        if not arrival.raw:
             return
-        row = PublishedRow(body=arrival.raw, version=1, change=0, at=now)
         try:
-            with self.store.transaction():
-                self.store.put_published(federation.key, "active", row)
-                federation.pin(arrival.raw)
+            federation.layout_of(arrival.raw)
         except (MessageError, TaskError) as error:  # of an earlier edition, or not the leader's
             log.warning("task %r: an active set is not taken: %s", federation.name, error)
+            return
+        row = PublishedRow(body=arrival.raw, version=1, change=0, at=now)
+        with self.store.transaction():
+            # Inside: another worker of ours may have taken one meanwhile.
+            if self.store.published(federation.key, "active") is None:
+                self.store.put_published(federation.key, "active", row)
+        self.activating.notice(federation)  # only now: what was rolled back is not pinned
 
     def _hear(self, arrival: Arrival, now: float) -> list[Publication]:
         """What the other aggregator says, and our answer."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 from aggregator.federation import Federation
 from aggregator.secure.cohorts import common
 from aggregator.secure.seat import Seat
@@ -11,6 +13,8 @@ from aggregator.store.sealed import OPENED, CohortRow
 from fsir.privacy.noise import Noise
 from fsir.secure.report import secure_of
 from fsir.wire.cohort import Answer, Declined, Heading, Proposal, encode_cohort
+
+log = logging.getLogger("fsir.aggregator")
 
 
 def answer(
@@ -52,6 +56,7 @@ def answer(
         answer=said,
     )
     store.close_cohort(federation.key, row, ids)
+    log.info("task %r: our part of the sum of %d reports is given away", federation.name, len(ids))
     return said
 
 

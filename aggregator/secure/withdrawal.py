@@ -21,7 +21,7 @@ def withdraw(
         if any(proposed for _, proposed in waiting):
             raise StoreError(
                 f"{device!r}: the helper was asked to open a sum with its report, and may have "
-                "done so; try again once it has answered, or withdraw the device there"
+                "done so; withdraw the device there, or try again once that sum is open here"
             )
         if opened and not waiting and not future:
             raise StoreError(

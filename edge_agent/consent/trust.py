@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import inf
 
 from fsir.privacy.claims import epsilon_if_both_collude, statement
+from fsir.privacy.describe import rounded_up
 from fsir.task.task import SECURE, Task
 
 ANY = "any"  # what an owner may say about aggregation
@@ -32,8 +33,8 @@ def refusals(task: Task, accepted: str, cap: float, delta: float) -> list[str]:
     if epsilon <= cap * ROUNDING:
         return []
     return [
-        f"it would cost epsilon {epsilon:.3g} if {names} worked together; the owner's cap is "
-        f"epsilon_if_both_collude = {cap:g} at delta {delta:g}"
+        f"it would cost epsilon {rounded_up(epsilon)} if {names} worked together; "
+        f"the owner's cap is epsilon_if_both_collude = {cap:g} at delta {delta:g}"
     ]
 
 

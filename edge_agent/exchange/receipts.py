@@ -116,7 +116,7 @@ def _clear(state: State, outbox: Outbox, which: str, verdict: Verdict) -> None:
     state.settle(verdict.report, verdict.status, verdict.reason)
     outbox.remove(verdict.report)
     level = logging.WARNING if verdict.status == "refused" else logging.INFO
-    log.log(level, "%s %s %s", which, verdict.status, verdict.reason)
+    log.log(level, "%s", f"{which} {verdict.status} {verdict.reason}".rstrip())
 
 
 def _drop(state: State, outbox: Outbox, name: str, reason: str) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fsir.errors import MessageError, TaskError
 from fsir.limits import ID_BYTES
-from fsir.privacy.plan import Stage, report_size
+from fsir.privacy.plan import FINAL, Stage, report_size
 from fsir.privacy.release import Release
 from fsir.secure.keys import KeyPair
 from fsir.secure.ring import Residues, Ring, ring_of
@@ -37,10 +37,11 @@ def sealed_report(
         round=round_,
     )
     share, seed = split(ring, np.concatenate(release.blocks))
+    active = active_of(task, stage)
     return replace(
         report,
-        leader=seal(secure.leader.exchange_key, share, context(report, LEADER)),
-        helper=seal(secure.helper.exchange_key, seed, context(report, HELPER)),
+        leader=seal(secure.leader.exchange_key, share, context(report, LEADER, active)),
+        helper=seal(secure.helper.exchange_key, seed, context(report, HELPER, active)),
     )
 
 
@@ -53,6 +54,7 @@ class ShareReader:
             raise TaskError(f"secure.{role}.name", party.name, remedy)
         self.ring = ring_of(task, stage)
         self._stage = stage.name
+        self._active = active_of(task, stage)
         self._digest = task.digest
         self._n = report_size(task)
         self._role = role
@@ -65,7 +67,7 @@ class ShareReader:
         """
         self._check(report)
         mine = report.leader if self._role == LEADER else report.helper
-        return unseal(self._pair.exchange, mine, context(report, self._role))
+        return unseal(self._pair.exchange, mine, context(report, self._role, self._active))
 
     def share(self, payload: bytes) -> Residues:
         """The vector that a payload stands for."""
@@ -86,6 +88,12 @@ class ShareReader:
 def sealed_lengths(ring: Ring) -> tuple[int, int]:
     """Bytes of the two sealed shares, for leader and helper."""
     return ring.length + OVERHEAD_BYTES, SEED_BYTES + OVERHEAD_BYTES
+
+
+def active_of(task: Task, stage: Stage) -> tuple[int, ...] | None:
+    """The active set that a stage is about, if one was chosen by reports."""
+    follows = task.screening is not None and stage.name == FINAL
+    return stage.features if follows else None
 
 
 def secure_of(task: Task) -> Secure:

@@ -19,10 +19,15 @@ _SUITE = Suite(KEM.X25519, KDF.HKDF_SHA256, AEAD.CHACHA20_POLY1305)
 _LABEL = "fsir share"
 
 
-def context(report: Shared, role: str) -> bytes:
-    """What the share for this role is bound to: everything about the report but its shares."""
+def context(report: Shared, role: str, active: tuple[int, ...] | None = None) -> bytes:
+    """What the share for this role is bound to: everything about the report but its shares.
+
+    Where the layout follows an `active` set, that too: an aggregator that was shown another one
+    would add the noise of another layout.
+    """
     places = [report.task, report.stage, report.round, report.device, report.id, report.n]
-    raw: bytes = msgpack.packb([_LABEL, VERSION, role, *places])
+    layout = [] if active is None else [active]
+    raw: bytes = msgpack.packb([_LABEL, VERSION, role, *places, *layout])
     return raw
 
 

@@ -16,6 +16,8 @@ ROLES = (LEADER, HELPER)
 EXCHANGE_BYTES = 32  # X25519, to which shares are sealed
 SIGNING_BYTES = 32  # Ed25519, by which an aggregator's own messages are known
 PUBLIC_BYTES = EXCHANGE_BYTES + SIGNING_BYTES
+_FIELD = 2**255 - 19  # Curve25519: v^2 = u^3 + A u^2 + u
+_A = 486662
 
 
 @dataclass(frozen=True)
@@ -52,6 +54,19 @@ class Secure:
     def party(self, role: str) -> Party:
         """Who has this role."""
         return self.leader if role == LEADER else self.helper
+
+
+def hides_nothing(exchange_key: bytes) -> bool:
+    """Whether all secrets shared with this X25519 key are zero: eight times its point is none.
+
+    >>> hides_nothing(bytes(32)), hides_nothing(bytes([9]) + bytes(31))
+    (True, False)
+    """
+    x = int.from_bytes(exchange_key, "little") % 2**255
+    z = 1
+    for _ in range(3):  # doubled, as x / z
+        x, z = (x * x - z * z) ** 2 % _FIELD, 4 * x * z * (x * x + _A * x * z + z * z) % _FIELD
+    return z == 0
 
 
 def public_half(text: str) -> bytes | None:

@@ -90,8 +90,10 @@ send four reports, *secure* two, with slices that are finer in the tails; *chose
 where the noise of one report about
 all features is more than that of sampling, which the task alone tells. *no noise*: the same \
 estimate without clip and noise,
-in high dimension with the active set known. One client has nobody to hide behind: K = 1 is left \
-out.
+in high dimension with the active set known. It is no bound: the clip alone can be better than no \
+clip, because shortened records
+weigh less, as in a robust estimate (docs/results/method.md). One client has nobody to hide \
+behind: K = 1 is left out.
 """
 
 

@@ -44,6 +44,10 @@ MUTANTS = (
     mutant("shares of a known seed", (SHARES, "os.urandom(SEED_BYTES)", "bytes(SEED_BYTES)")),
     mutant(
         "shares that open in any place",
-        (SEALING, "[_LABEL, VERSION, role, *places]", "[_LABEL, VERSION, role]"),
+        (SEALING, "[_LABEL, VERSION, role, *places, *layout]", "[_LABEL, VERSION, role]"),
+    ),
+    mutant(
+        "shares that open under any active set",
+        (SEALING, "role, *places, *layout]", "role, *places]"),
     ),
 )

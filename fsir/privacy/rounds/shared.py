@@ -29,7 +29,8 @@ def rounds_error(factorisation: Factorisation, steps: float, cohort: int) -> flo
     """Bound on the log of the ratio of probabilities of any one outcome, for each of its values.
 
     For noise of so many steps on the device, and `sqrt(cohort)` times as many at the aggregator.
-    It holds as long as all values together stay below 1/4.
+    It holds as long as all values together stay below 0.96; a task that has more does not meet its
+    delta, because more than a fifth of it is charged to that.
     """
     first = math.exp(-2.0 * math.pi**2 * steps**2 / precision(factorisation, cohort))
     theta = 2.0 * first / (1.0 - first**3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from fsir.errors import TaskError
 from fsir.fields import Table
 from fsir.limits import DEVICE_NAME, MOST_IN_COHORT
-from fsir.task.secure import PUBLIC_BYTES, Party, Secure, public_half
+from fsir.task.secure import PUBLIC_BYTES, Party, Secure, hides_nothing, public_half
 from fsir.task.task import OLDEST_VERSION, SECURE, Task
 
 _FEWEST_GROUPS = 3  # of two nobody can say which one is wrong
@@ -64,6 +64,9 @@ def _party(part: Table) -> Party:
         raise part.error("name", party.name, "use 1 to 64 letters, digits, '.', '_' or '-'")
     if public_half(party.key) is None:
         remedy = f"must be {PUBLIC_BYTES} bytes as base64, the line that `keys new` prints"
+        raise part.error("key", party.key, remedy)
+    if hides_nothing(party.exchange_key):
+        remedy = "nothing can be sealed to it; give the line that `keys new` prints"
         raise part.error("key", party.key, remedy)
     return party
 

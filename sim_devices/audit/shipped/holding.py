@@ -33,7 +33,7 @@ _LEVEL = RISK / 2  # of each of two rates
 def of_hold(runs: int) -> Finding:
     """The shipped agent at the threshold: how often it holds its report, and what it books."""
     task = small_task(unit=_UNIT, report={"records": _RECORDS})
-    with _unheard():
+    with unheard():
         held, faults, mu = _held(task, _stream(_RECORDS // 2), runs)
         other, more, _ = _held(task, _stream(_RECORDS // 2 - _UNIT), runs)
     faults += more
@@ -50,7 +50,7 @@ def of_hold(runs: int) -> Finding:
 
 
 @contextmanager
-def _unheard() -> Iterator[None]:
+def unheard() -> Iterator[None]:
     """What agents tell their owners is of no use here."""
     log = logging.getLogger("fsir.agent")
     before = log.level

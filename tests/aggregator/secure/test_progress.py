@@ -63,6 +63,24 @@ def test_what_was_opened_waits_no_more(two: Two, role: str) -> None:
     assert (found["fsir_unopened_reports"], found["fsir_lacking_reports"]) == (0, 5)
 
 
+def test_a_sum_that_is_open_at_the_helper_alone_is_lost_and_the_next_one_is_not(two: Two) -> None:
+    """As if the store of the leader were an older copy: a report that the helper has opened is not
+    there."""
+    send(two, 3, 5)
+    two.tick()
+    two.store(LEADER).delete_shares(1, "d2")
+    two.talk()
+    assert two.opened() == {}
+    assert "0 opened in 0 sum(s), 1 sum(s) lost, 0 wait" in told(two, LEADER)
+    core = two.cores[LEADER]
+    entry = overview(core.store, core.federations[TASK.name], two.now)
+    assert not entry["cohorts"]["pools"][0]["pending"]
+    send(two, 5, 10)
+    two.tick()
+    two.talk()
+    assert "5 opened in 1 sum(s), 1 sum(s) lost" in told(two, LEADER)
+
+
 def test_a_helper_says_that_the_leader_makes_the_estimate(two: Two) -> None:
     send(two, 3, 6)
     two.tick()

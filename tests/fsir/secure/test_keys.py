@@ -6,10 +6,11 @@ import os
 import stat
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PublicKey
 
 from fsir.errors import KeyFileError
 from fsir.secure.keys import KeyPair, read_pair, verifier, write_pair
-from fsir.task.secure import HELPER, LEADER, public_half
+from fsir.task.secure import HELPER, LEADER, hides_nothing, public_half
 from tests.fsir.secure.made import PAIRS, keyed_task
 
 
@@ -74,3 +75,23 @@ def test_a_signature_is_that_of_one_role():
     assert not verify(LEADER, b"other", signature)
     assert not verify(LEADER, b"said", signature[:-1] + b"x")
     assert not verify(LEADER, b"said", b"")
+
+
+_FIELD = 2**255 - 19
+_OF_ORDER_8 = (
+    325606250916557431795983626356110631294008115727848805560023387167927233504,
+    39382357235489614581723060781553021112529911719440698176882885853963445705823,
+)
+
+
+@pytest.mark.parametrize("u", [0, 1, _FIELD - 1, _FIELD, _FIELD + 1, *_OF_ORDER_8, *range(2, 20)])
+@pytest.mark.parametrize("top", [0, 2**255])
+def test_a_task_refuses_exactly_the_keys_with_which_nothing_would_be_secret(u, top):
+    """The device would find out only when its report is due, and stop."""
+    key = (u + top).to_bytes(32, "little")
+    try:
+        KeyPair.new("me").exchange.exchange(X25519PublicKey.from_public_bytes(key))
+        secret = True
+    except ValueError:
+        secret = False
+    assert hides_nothing(key) == (not secret) == (u not in range(2, 20))

@@ -9,12 +9,15 @@ import pytest
 
 from fsir.errors import MessageError, TaskError
 from fsir.privacy.noise import SeededNoise
-from fsir.privacy.plan import first_stage
+from fsir.privacy.plan import final_stage, first_stage, report_size
+from fsir.privacy.release import Release
 from fsir.secure.keys import KeyPair
 from fsir.secure.opening import aggregator_noise, noised_sum, opened
 from fsir.secure.report import ShareReader, sealed_lengths, sealed_report
 from fsir.secure.sealing import context, seal
+from fsir.secure.shares import SEED_BYTES
 from fsir.task.secure import HELPER, LEADER, ROLES
+from fsir.task.task import Screening
 from fsir.wire.length import report_bytes
 from fsir.wire.shared import decode_shared, encode_shared
 from tests.fsir.secure.made import PAIRS, keyed_task, released
@@ -86,6 +89,22 @@ def test_a_share_opens_in_its_own_place_only(change):
 def test_what_is_not_of_this_stage_is_refused_before_it_is_opened(change):
     with pytest.raises(MessageError):
         READERS[LEADER].payload(replace(report(), **change))
+
+
+def test_a_share_opens_under_the_active_set_that_it_was_sealed_for_alone():
+    """Else whoever shows another one to the helper would get noise of another layout from it."""
+    task = replace(TASK, screening=Screening(limit=3, final_norm_factor=1.0))
+    mine, smaller, other = (final_stage(task, active) for active in ((0, 1), (1,), (0, 2)))
+    blocks = tuple(np.zeros(block.size, np.int64) for block in mine.blocks)
+    one = sealed_report(task, mine, "pi-7", Release(report_size(task), blocks))
+    for stage in (mine, smaller, other):
+        reader = ShareReader(task, stage, HELPER, PAIRS[HELPER])
+        faked = replace(one, leader=bytes(sealed_lengths(reader.ring)[0]))
+        if stage is mine:
+            assert len(reader.payload(faked)) == SEED_BYTES
+            continue
+        with pytest.raises(MessageError, match="does not open"):
+            reader.payload(faked)
 
 
 def test_a_share_that_is_sealed_to_another_key_does_not_open():

@@ -38,6 +38,7 @@ WRONG = {
         changed(helper={"name": "university", "key": "no base64!"}),
         changed(helper={"name": "university", "key": base64.b64encode(bytes(63)).decode()}),
         changed(helper={"name": "university", "key": 64}),
+        changed(helper=party("university", 0)),  # nothing can be sealed to it
     ],
     "secure.helper.kay": [changed(helper={**party("university", 8), "kay": 1})],
     "secure.cohort": [
