@@ -108,7 +108,9 @@ class Participation(Offering):
         if len(stage.factorisation.coefficients) == 1:
             return b""
         earlier = self._state.keys.of(self.task.digest)
-        return None if self._lacks_key(earlier) else key_for(round, earlier)
+        if self._lacks_key(earlier):
+            return None
+        return key_for(round, earlier)
 
     def _record(
         self, row: LedgerRow, out: OutboxRow | None, judged: LedgerRow | None, key: bytes
