@@ -11,6 +11,7 @@ from edge_agent.consent.budget import Cost
 from edge_agent.consent.groups import Group
 from edge_agent.consent.planned import planned, planned_stages
 from edge_agent.consent.policy import Policy
+from edge_agent.consent.sharing import label_refusals
 from edge_agent.errors import SourceError, StateError
 from edge_agent.exchange.inbox import read_task
 from edge_agent.sources.base import Source
@@ -89,7 +90,8 @@ def refusals(state: State, task: Task, policy: Policy, feed: Feed) -> list[str]:
     """Why the device does not take part; empty if it does."""
     pin = state.pinned(task.name)
     begun = pin is not None and pin.raw == task.encode()
-    if reasons := [*policy.refusals(task, begun=begun), *policy.about_label(feed.label)]:
+    asked = policy.refusals(task, begun=begun)
+    if reasons := [*asked, *label_refusals(feed.label, policy.never_share)]:
         return reasons
     if reasons := unable(task):
         return reasons

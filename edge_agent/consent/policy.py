@@ -35,13 +35,12 @@ records together, grows.
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from math import inf
 from pathlib import Path
 
-from edge_agent.consent import trust
+from edge_agent.consent import sharing, trust
 from edge_agent.consent.budget import Cost, total_epsilon
 from edge_agent.consent.groups import Group, group_epsilon
 from edge_agent.consent.planned import planned, planned_groups
@@ -52,7 +51,6 @@ from fsir.privacy.claims import statement
 from fsir.task.task import MECHANISMS, Task
 
 GROUP_RECORDS = 100
-LABEL_NAMES = ("label", "y")  # what an owner may mean by whatever comes beside the values
 
 
 class PolicyError(FsirError):
@@ -164,8 +162,7 @@ class Policy:
                 f"it protects {task.privacy.unit_records} record(s) together; "
                 f"the owner asks for {self.unit_records}"
             )
-        if held_back := self._held_back(task):
-            reasons.append(f"it asks for what the owner never shares: {', '.join(held_back[:5])}")
+        reasons += sharing.refusals(task, self.never_share)
         if task.report.deadline is not None and not self.exact_count:
             reasons.append(
                 "it has a deadline, so that a report tells without noise how many records there "
@@ -191,36 +188,6 @@ class Policy:
             "it is of version 1, which waits for records of its classes, so that the time of a "
             "report tells when they came; let it be of version 2, "
             "or the owner would have to accept that: version_1 = true"
-        ]
-
-    def about_label(self, label: str | None) -> list[str]:
-        """Why a source whose records bring labels of this name must not serve any task.
-
-        Whatever a task calls its response, it would get these. None: the source does not say.
-        """
-        if not self.never_share or label == "":
-            return []
-        if label is None:
-            return [
-                "the owner never shares some things, and the source does not say what its labels "
-                "are called: its class must have label, empty if its records bring none"
-            ]
-        held_back = self._matching([label, *LABEL_NAMES])
-        if not held_back:
-            return []
-        return [
-            f"its response would be the label of the source, which the owner never shares: "
-            f"{', '.join(dict.fromkeys(held_back))}"
-        ]
-
-    def _held_back(self, task: Task) -> list[str]:
-        return self._matching((*task.features.names, task.response.name))
-
-    def _matching(self, names: Iterable[str]) -> list[str]:
-        return [
-            name
-            for name in names
-            if any(fnmatchcase(name, pattern) for pattern in self.never_share)
         ]
 
     def over_budget(self, costs: Collection[Cost], spent: Collection[Cost]) -> list[str]:

@@ -147,11 +147,16 @@ def covariance(m: Merged) -> Matrix:
     are publicly scaled; `B` is one because it is known much better than the second moment: without
     it, strong responses would look like noise in a covariance.
     """
-    B = between(m)
-    B0 = B - _mean_eigenvalue(B) * np.eye(B.shape[-1])
-    gamma = (B0 * m.Sigma).sum((-2, -1)) / np.maximum((B0 * B0).sum((-2, -1)), _TINY**2)
-    gamma = np.clip(gamma, 0.0, 1.0)[..., None, None]
+    gamma, B = of_slices(m)
     return np.asarray(_repaired(m, m.Sigma - gamma * B) + gamma * B)
+
+
+def of_slices(m: Merged) -> tuple[Matrix, Matrix]:
+    """How much of the covariance of the slice means is in the covariance, and the former."""
+    B = between(m)
+    B0 = B - mean_eigenvalue(B) * np.eye(B.shape[-1])
+    gamma = (B0 * m.Sigma).sum((-2, -1)) / np.maximum((B0 * B0).sum((-2, -1)), _TINY**2)
+    return np.clip(gamma, 0.0, 1.0)[..., None, None], B
 
 
 def lifted(m: Merged) -> tuple[Merged, Eigen]:
@@ -172,18 +177,27 @@ def within(m: Merged) -> Matrix:
 def _repaired(m: Merged, S: Matrix) -> Matrix:
     if m.levels.silent and definite(S - 0.5 * lowest(m)[..., None] * np.eye(S.shape[-1])):
         return S  # nothing is shrunk, and nothing lifted
-    rest = S - _mean_eigenvalue(S) * np.eye(S.shape[-1])
+    rest = S - mean_eigenvalue(S) * np.eye(S.shape[-1])
+    return positive(m, S - intensity(noise_size(m), rest) * rest)
+
+
+def intensity(noise: Matrix, rest: Matrix) -> Matrix:
+    """How much of `rest` goes, where noise explains so much of its sum of squares."""
     size = np.maximum((rest * rest).sum((-2, -1), keepdims=True), _TINY**2)
-    intensity = np.minimum(_noise_size(m) / size, 1.0)
-    values, vectors = np.linalg.eigh(S - intensity * rest)
-    lifted = np.maximum(values, lowest(m))
-    return np.asarray((vectors * lifted[..., None, :]) @ vectors.swapaxes(-1, -2))
+    return np.asarray(np.minimum(noise / size, 1.0))
+
+
+def positive(m: Merged, S: Matrix) -> Matrix:
+    """A covariance of which no eigenvalue is too low."""
+    values, vectors = np.linalg.eigh(S)
+    raised = np.maximum(values, lowest(m))
+    return np.asarray((vectors * raised[..., None, :]) @ vectors.swapaxes(-1, -2))
 
 
 def lowest(m: Merged) -> Matrix:
     """An eigenvalue below the noise of a single entry says no more than that it is small."""
     entry = max(m.levels.off_diagonal**0.5, _TINY)
-    return np.asarray(np.maximum(1e-10 * _mean_eigenvalue(m.Sigma)[..., 0], entry))
+    return np.asarray(np.maximum(1e-10 * mean_eigenvalue(m.Sigma)[..., 0], entry))
 
 
 def definite(S: Matrix) -> bool:
@@ -195,7 +209,7 @@ def definite(S: Matrix) -> bool:
     return True
 
 
-def _noise_size(m: Merged) -> Matrix:
+def noise_size(m: Merged) -> Matrix:
     """The expected sum of squares of the known noise in a covariance."""
     p, H = m.M.shape[-2:]
     noise = p * m.levels.diagonal + p * (p - 1) * m.levels.off_diagonal
@@ -204,5 +218,6 @@ def _noise_size(m: Merged) -> Matrix:
     return np.asarray(noise + through_mean)
 
 
-def _mean_eigenvalue(S: Matrix) -> Matrix:
+def mean_eigenvalue(S: Matrix) -> Matrix:
+    """Of each matrix, with axes kept."""
     return np.asarray(np.trace(S, axis1=-2, axis2=-1)[..., None, None] / S.shape[-1])

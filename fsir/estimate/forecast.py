@@ -38,7 +38,7 @@ def forecast(
         seen = foreseen(task, task.public, totals, times)
         return None if seen is None else Forecast(devices, *seen)
     found = found or fit(task, totals)
-    error = expected_loss(found.m, found.Sigma, found.white, found.d, times)
+    error = expected_loss(found.m, found.Sigma, found.white, found.d, times, found.repair)
     if found.classifier is None or found.pooled is None or not task.counts_refused:
         return Forecast(devices, error, None)
     prediction = expected_of(found.classifier, found.m, found.basis, found.pooled, times)

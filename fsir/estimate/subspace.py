@@ -8,7 +8,9 @@ post-processing of what devices have released.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from fsir.estimate.directions import (
     whitened,
 )
 from fsir.estimate.public.corrected import corrected
+from fsir.estimate.rounds.across import covariance_across
 from fsir.estimate.totals import Totals
 from fsir.estimate.trimming import cut
 from fsir.estimate.uncertainty import expected_loss
@@ -113,7 +116,7 @@ def estimate(
         basis=found.basis,
         singular_values=found.white.singular_values,
         noise_level=noise_level(p, H - 1, m.N),
-        expected_error=expected_loss(m, found.Sigma, found.white, found.d),
+        expected_error=expected_loss(m, found.Sigma, found.white, found.d, 1, found.repair),
         devices=totals.devices,
         records=m.N,
         refused=refused,
@@ -129,6 +132,7 @@ class Fit:
 
     m: Merged
     Sigma: Matrix
+    repair: Callable[[Merged], Matrix]  # how the covariance was made
     white: Whitened
     seen: int  # directions that stand out of the noise
     d: int
@@ -149,6 +153,11 @@ def fit(task: Task, totals: Totals) -> Fit:
     values = white.singular_values
     seen = count_directions(values, p, H - 1, m.N)
     d = min(task.dimension or max(seen, 1), len(values))
+    repair: Callable[[Merged], Matrix] = covariance
+    if task.rounds > 1 and eigen is None:  # those of one report end as they began
+        repair = partial(covariance_across, d=d)
+        Sigma = repair(m)
+        white = whitened(m, Sigma)
     basis = standardised(m, Sigma, directions(m, white, d))
     classes = task.response.classes
     pooled = pooled_within(m, basis) if classes else None
@@ -156,6 +165,7 @@ def fit(task: Task, totals: Totals) -> Fit:
     return Fit(
         m=m,
         Sigma=Sigma,
+        repair=repair,
         white=white,
         seen=seen,
         d=d,

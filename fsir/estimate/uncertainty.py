@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import astuple, replace
 
 import numpy as np
@@ -17,12 +18,19 @@ _FEWEST = 4
 _WORK = 2 * 10**7  # ... times p^3: from p = 47 on fewer, which bounds the time to seconds
 
 
-def expected_loss(m: Merged, Sigma: Matrix, white: Whitened, d: int, times: int = 1) -> float:
+def expected_loss(
+    m: Merged,
+    Sigma: Matrix,
+    white: Whitened,
+    d: int,
+    times: int = 1,
+    repair: Callable[[Merged], Matrix] = covariance,
+) -> float:
     """The expected projection loss of the estimate with `d` directions.
 
     The estimate, with singular values freed of noise, is taken as the truth; noise of mechanism and
     sampling is drawn anew, that of so many times as many devices, and the same estimator runs on
-    it.
+    it, with the same `repair` of the covariance.
     """
     M = _without_noise(m, white, d)
     more = _of_more(m, times)
@@ -30,7 +38,7 @@ def expected_loss(m: Merged, Sigma: Matrix, white: Whitened, d: int, times: int 
     if losses is None:
         truth = np.linalg.solve(Sigma, np.linalg.svd(M, full_matrices=False)[0][:, :d])
         again = _drawn_anew(more, M, Sigma)
-        losses = _losses(truth, directions(again, whitened(again, covariance(again)), d))
+        losses = _losses(truth, directions(again, whitened(again, repair(again)), d))
     return float(losses.mean())
 
 

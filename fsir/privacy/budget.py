@@ -93,7 +93,8 @@ def _eaten_up(task: Task, values: int, epsilon: float, delta: float) -> TaskErro
         f"the sampler's error in {values} values takes "
         f"{epsilon:.1e} of epsilon and {delta:.1e} of delta"
     )
-    if epsilon >= privacy.epsilon / 2 or privacy.epsilon > 20:
-        remedy = f"{said}; choose an epsilon between 0.001 and 30"
-        return TaskError("privacy.epsilon", privacy.epsilon, remedy)
+    if privacy.epsilon > 20:
+        return TaskError("privacy.epsilon", privacy.epsilon, f"{said}; choose a smaller one")
+    if epsilon >= privacy.epsilon / 2:
+        return TaskError("privacy.epsilon", privacy.epsilon, f"{said}; choose a larger one")
     return TaskError("privacy.delta", privacy.delta, f"{said}; raise delta or screen")

@@ -11,7 +11,7 @@ from edge_agent.learning.part.standing import NO_KEY
 from edge_agent.learning.spending import NoReportError
 from edge_agent.learning.stages import second_draft
 from edge_agent.state.rows import LedgerRow, OutboxRow
-from fsir.privacy.plan import FINAL, SCREENING, Stage
+from fsir.privacy.plan import SCREENING, Stage
 from fsir.privacy.rounds.correlated import key_for
 
 log = logging.getLogger("fsir.agent")
@@ -108,7 +108,7 @@ class Participation(Offering):
         if len(stage.factorisation.coefficients) == 1:
             return b""
         earlier = self._state.keys.of(self.task.digest)
-        if FINAL in self.made and not earlier:
+        if self._lacks_key(earlier):
             return None
         return key_for(round, earlier)
 

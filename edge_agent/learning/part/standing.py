@@ -19,6 +19,7 @@ from edge_agent.state.rows import OutboxRow, Pin, Progress
 from edge_agent.state.state import State
 from edge_agent.watch.unknown import UnknownLabels
 from fsir.privacy.plan import FINAL, SCREENING, Stage
+from fsir.privacy.rounds.correlated import KEY_BYTES
 from fsir.task.task import Task
 
 log = logging.getLogger("fsir.agent")
@@ -74,10 +75,15 @@ class Standing:
             return (
                 "the records of the first report were forgotten, so that there can be no second one"
             )
-        going_on = FINAL in self.made and not self.done and self.task.correlates_noise
-        if going_on and not self._state.keys.of(self.task.digest):
+        going_on = not self.done and self.task.correlates_noise
+        if going_on and self._lacks_key(self._state.keys.of(self.task.digest)):
             return NO_KEY
         return ""
+
+    def _lacks_key(self, key: bytes) -> bool:
+        """Whether this is not the key of all rounds so far."""
+        last = self.made.get(FINAL)
+        return last is not None and len(key) < KEY_BYTES * last.round
 
     # --- the report that comes next ---------------------------------------------------------------
 

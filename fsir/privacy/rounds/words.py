@@ -74,10 +74,11 @@ def told_by_rounds(task: Task) -> list[str]:
     rows = [(f"any {m} record{'s' if m > 1 else ''}", _group(task, m)) for m in GROUPS]
     rows.append(("a habit, 1 record in each round", _habit(task)))
     return [
-        "Rounds cost a single record nothing more, because each is about other records. More is "
-        "told about several records",
-        f"together. Epsilon at delta {task.privacy.delta:g}, of the Gaussian numbers as they were "
-        "before rounding:",
+        "No record costs more than that, for it is in one round alone (with correlated noise less "
+        "at first: later rounds",
+        "take noise back). More is told about several records together. Epsilon at delta "
+        f"{task.privacy.delta:g}, of the Gaussian",
+        "numbers as they were before rounding:",
         f"  {'':<32}{'one round':>12}{f'all {task.rounds} rounds':>18}",
         *(f"  {name:<32}{one:>12.3g}{every:>18.3g}" for name, (one, every) in rows),
     ]

@@ -90,6 +90,20 @@ def test_a_device_that_loses_it_while_it_runs_stops_instead_of_drawing_another()
 
 
 @pytest.mark.usefixtures("either_state")
+def test_the_key_of_some_rounds_is_not_that_of_all():
+    state, agent = device(None)
+    report(agent)
+    report(agent)
+    with state._db.transaction():
+        state.keys.put(OF.digest, state.keys.of(OF.digest)[:KEY_BYTES])
+    again = simulated(OF, state=state, policy=PATIENT, noise=SystemNoise())
+    assert again.phase is Phase.STOPPED
+    report(agent)
+    assert agent.phase is Phase.STOPPED
+    assert len(state.ledger()) == 2
+
+
+@pytest.mark.usefixtures("either_state")
 def test_who_gives_a_task_up_gives_up_its_next_rounds():
     state, agent = device(None)
     report(agent)

@@ -10,7 +10,7 @@ from tests.fsir.tasks import task
 
 def table(of):
     """Epsilon for one round and for all, by what they are about."""
-    rows = [line.rsplit(maxsplit=2) for line in told_by_rounds(of)[3:]]
+    rows = [line.rsplit(maxsplit=2) for line in told_by_rounds(of)[4:]]
     return {name.strip(): (float(one), float(every)) for name, one, every in rows}
 
 
