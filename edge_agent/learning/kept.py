@@ -71,6 +71,10 @@ class RowsLearner:
         self._keep(*row)
         return True
 
+    def learn_sound(self, xs: Sequence[Mapping[str, Any]], ys: Sequence[Any]) -> bool:
+        """Not together: rows are kept one by one."""
+        return False
+
     def refuse(self, reason: str) -> None:
         """Count a record that is not accepted; where offered records count, it is kept as null."""
         self._count(reason, 1)

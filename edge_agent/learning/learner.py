@@ -46,6 +46,12 @@ class Learner(Protocol):
         Values of other names than those of the stage are passed by.
         """
 
+    def learn_sound(self, xs: Sequence[Mapping[str, Any]], ys: Sequence[Any]) -> bool:
+        """Learn records together, if it can, and all are plainly sound; false: none was learned.
+
+        The same as `learn_one` on each.
+        """
+
     def learn_many(self, X: Matrix, y: Sequence[Any] | NDArray[Any]) -> None:
         """Learn rows over all features of the task."""
 
@@ -118,6 +124,10 @@ class MomentsLearner:
     def learn_one(self, x: Mapping[str, Any], y: Any) -> bool:
         """Learn one record, or refuse and count it; true if it was learned."""
         return self._moments.learn_one(x, y, others=True)
+
+    def learn_sound(self, xs: Sequence[Mapping[str, Any]], ys: Sequence[Any]) -> bool:
+        """Learn records together, if all are plainly sound; false: none was learned."""
+        return self._moments.learn_sound(xs, ys)
 
     def refuse(self, reason: str) -> None:
         """Count a record that was not even tried."""

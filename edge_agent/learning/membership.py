@@ -182,6 +182,18 @@ class Membership:
         """Offer one record; true if it was looked at (and maybe refused, see `refused`)."""
         return self._part is not None and not self._refusal and self._part.learn(record)
 
+    def learn_sound(self, records: Sequence[Record]) -> bool:
+        """Offer records together, if all are wanted and plainly sound; false: none was looked at.
+
+        The same as `learn` on each.
+        """
+        return self._part is not None and not self._refusal and self._part.learn_sound(records)
+
+    @property
+    def room(self) -> int:
+        """So many records may be offered before it wants no more; 0 if it wants none now."""
+        return self._part.room if self._part is not None and self.wants_records else 0
+
     def learn_many(
         self, X: ArrayLike, y: Sequence[Any] | NDArray[Any], first: int | None = None
     ) -> int:

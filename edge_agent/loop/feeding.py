@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Sequence
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from edge_agent.agent import Agent
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from edge_agent.recognition.tasks import Recognition  # which needs River
 
 log = logging.getLogger("fsir.run")
-BATCH_RECORDS = 16  # between two looks at the broker
+BATCH_RECORDS = 64  # between two looks at the broker
 _PASSED_BY = "records passed by: no task wanted one just then"
 
 
@@ -79,15 +80,25 @@ class Feeding:
         if not self._waiting and self._is_read():
             self._waiting.extend(self._source.poll(BATCH_RECORDS))
         self._patience.step(came=bool(self._waiting))
-        for _ in range(len(self._waiting)):
-            if not self._may_pass():
-                break
-            record = self._waiting.popleft()
-            self._serve(record)
-            self._labelling.add(record, self._brings_label(record))
+        left = len(self._waiting)
+        while left and self._may_pass():
+            together = min(left, self._together())
+            self._pass(together)
             self._learn()
+            left -= together
         self._learn()
         self._output.flush()
+
+    def _together(self) -> int:
+        """How many records may pass before it matters to any of them what becomes of another."""
+        return 1 if len(self._labelling) else self._alike()
+
+    def _pass(self, count: int) -> None:
+        columns = self._label_columns()
+        for _ in range(count):
+            record = self._waiting.popleft()
+            self._serve(record)
+            self._labelling.add(record, _brings_label(record, columns))
 
     def _is_read(self) -> bool:
         """Whether to look into the source; of a file some records may wait here for their use."""
@@ -121,22 +132,44 @@ class Feeding:
 
     def _learn(self) -> None:
         """Learn the records whose labels are known."""
-        while self._open() and (record := self._labelling.decided()) is not None:
+        while self._open() and (records := self._decided(self._alike())):
             for agent in self._agents:
-                before = agent.learned
-                if not agent.learn(record):
-                    continue
-                self._patience.looked_at(agent, learned=agent.learned > before)
-                if not before and agent.learned and not agent.round:
-                    log.info("%s: first record learned", agent.name)
+                self._offer(agent, records)
             if self._recognition is not None:
-                self._recognition.learn(record)
+                for record in records:
+                    self._recognition.learn(record)
 
-    def _brings_label(self, record: Record) -> bool:
-        columns = [agent.task.response.name for agent in self._agents if agent.task is not None]
-        return record.y is not None or any(
-            record.x.get(column) not in (None, NO_LABEL) for column in columns
-        )
+    def _alike(self) -> int:
+        """How many records some task learns before it has all that it wants: at least so many.
+
+        Until then the next one is wanted like the one before.
+        """
+        if self._recognition is not None:
+            return 1
+        return min((agent.room for agent in self._agents if agent.room), default=1)
+
+    def _decided(self, most: int) -> list[Record]:
+        """Up to so many records whose labels are known."""
+        return list(islice(iter(self._labelling.decided, None), most))
+
+    def _offer(self, agent: Agent, records: Sequence[Record]) -> None:
+        """Let an agent learn records: together if nothing is special about any of them."""
+        before = agent.learned
+        if agent.learn_sound(records):
+            self._patience.looked_at(agent, learned=True)
+        else:
+            for record in records:
+                self._offer_one(agent, record)
+        if not before and agent.learned and not agent.round:
+            log.info("%s: first record learned", agent.name)
+
+    def _offer_one(self, agent: Agent, record: Record) -> None:
+        before = agent.learned
+        if agent.learn(record):
+            self._patience.looked_at(agent, learned=agent.learned > before)
+
+    def _label_columns(self) -> list[str]:
+        return [agent.task.response.name for agent in self._agents if agent.task is not None]
 
     # --- for whoever waits ------------------------------------------------------------------------
 
@@ -161,3 +194,10 @@ class Feeding:
 
     def _polls(self) -> bool:
         return not self._waiting and not self._source.ended and self._is_read()
+
+
+def _brings_label(record: Record, columns: Sequence[str]) -> bool:
+    """Whether a record has its response, in one of these columns or beside its values."""
+    return record.y is not None or any(
+        record.x.get(column) not in (None, NO_LABEL) for column in columns
+    )

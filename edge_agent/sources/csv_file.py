@@ -18,7 +18,7 @@ from itertools import islice
 from edge_agent.errors import SourceError
 from edge_agent.records import UNREADABLE, Position, Record
 from edge_agent.sources.base import Options
-from edge_agent.sources.lines import TOO_LONG, Cursor, LineSource
+from edge_agent.sources.lines import TOO_LONG, Cursor, Line, LineSource
 from fsir.errors import TableError, shown
 from fsir.tables.dialect import (
     LINES,
@@ -139,7 +139,39 @@ class CsvFile(LineSource):
         """Up to `limit` records that are there now; one that is damaged has no values."""
         if not self.columns and not self.ended:
             self._read_header()
-        return [self._record(*line) for line in self._lines.read(limit)] if self.columns else []
+        if not self.columns:
+            return []
+        lines = self._lines.read(limit)
+        return self._plain_records(lines) or [self._record(*line) for line in lines]
+
+    def _plain_records(self, lines: list[Line]) -> list[Record]:
+        """What `_record` makes of lines that are all plainly rows, together; none of others."""
+        rows = self._plain_rows([raw for raw, _ in lines])
+        if len(rows) != len(lines) or set(map(len, rows)) != {len(self.columns)}:
+            return []
+        columns = self.columns
+        if any(row[0].strip() == columns[0] for row in rows):
+            return []
+        about = (self._checksum,)
+        records = [
+            Record(Position(ordinal, cursor + about), dict(zip(columns, row, strict=False)))
+            for ordinal, (row, (_, cursor)) in enumerate(
+                zip(rows, lines, strict=True), self._ordinal + 1
+            )
+        ]
+        self._ordinal += len(records)
+        return records
+
+    def _plain_rows(self, raws: list[bytes]) -> list[list[str]]:
+        """The fields of lines in which there is nothing but fields; none of any others."""
+        raw = b"".join(raws)
+        text = raw.decode("ascii", "ignore")
+        if len(text) != len(raw) or '"' in text or "\r" in text:
+            return []
+        if max(map(len, raws), default=0) >= SURELY_READ:
+            return []
+        separator = self._separator
+        return [line.split(separator) for line in text.removesuffix("\n").split("\n")]
 
     def _record(self, raw: bytes, cursor: Cursor) -> Record:
         self._ordinal += 1

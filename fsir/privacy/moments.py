@@ -118,6 +118,20 @@ class Moments:
             self._flush()
         return True
 
+    def learn_sound(self, xs: Sequence[Mapping[str, Any]], ys: Sequence[Any]) -> bool:
+        """Learn records together if all of them are plainly sound; false, and nothing, otherwise.
+
+        Bit for bit the same as `learn_one` on each, where there may be other values.
+        """
+        if self._sums.n + self._waiting.count + len(xs) >= self._sums.surely:
+            return False
+        read = self._reader.read_sound(xs, ys)
+        if read is None:
+            return False
+        self._look_at_unseen()
+        self._learn_rows(*read)
+        return True
+
     def read(self, x: Mapping[str, Any], y: Any) -> tuple[Matrix, int]:
         """The row and slice of a record, or a `RecordError` that says what is wrong with it."""
         return self._reader.read(x, y)

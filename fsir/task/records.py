@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
-from fsir.arrays import Matrix
+from fsir.arrays import Integers, Matrix
 from fsir.errors import RecordError, shown
 from fsir.task.slicing import UNKNOWN
 from fsir.task.task import Task
@@ -63,6 +65,30 @@ class RecordReader:
             return False
         return True
 
+    def read_sound(
+        self, xs: Iterable[Mapping[str, Any]], ys: Iterable[Any]
+    ) -> tuple[Matrix, Integers] | None:
+        """The rows and slices of records that are all plainly sound, as `write` reads each of them.
+
+        None if one of them is not, or is not plainly so: then they are for `write`, one by one.
+        Values of names that do not count are passed by.
+        """
+        slices = self._slicing.slices_of(list(ys))
+        if (slices == UNKNOWN).any():
+            return None
+        try:
+            values = list(chain.from_iterable(map(self._values_of, xs)))
+            if not _are_of_one_kind(values):
+                return None
+            # `fromiter` rounds nothing: `float` has made the number of each value.
+            rows = np.fromiter(map(float, values), np.float64, len(values))
+        except (LookupError, TypeError, ValueError, OverflowError):
+            return None
+        # The sum of the squares is finite only if all values are.
+        if not math.isfinite(np.vdot(rows, rows)):
+            return None
+        return rows.reshape(len(slices), len(self._names)), slices
+
     def chosen(self, x: Mapping[str, Any]) -> dict[str, Any]:
         """The values that count, as far as they are there."""
         return {name: x[name] for name in self._names if name in x}
@@ -92,6 +118,12 @@ class RecordReader:
             raise RecordError("missing feature", detail) from None
         except (TypeError, ValueError, OverflowError):
             return np.empty(())
+
+
+def _are_of_one_kind(values: list[Any]) -> bool:
+    """Whether all are texts, or all are plain numbers."""
+    kinds = set(map(type, values))
+    return kinds == {str} or kinds <= {float, int}
 
 
 def _getter(names: tuple[str, ...]) -> Callable[[Mapping[str, Any]], tuple[Any, ...]]:

@@ -1,7 +1,8 @@
 """Seconds from a line of a CSV file, ten numbers with six digits and a label, to what is learned.
 
-As in an agent: the source reads sixteen lines at a time, the features of the task are taken from
-each record (by the agent before the learner did it), and what was learned is watched.
+As in the agent of that commit: the source reads so many lines at a time as it does there, the
+features of the task are taken from each record (once by the agent, later by the learner), records
+are learned one by one or, where it can, together, and what was learned is watched.
 """
 
 import inspect
@@ -13,6 +14,7 @@ import numpy as np
 
 from benchmarks.learning import task_of
 from edge_agent.learning.learner import MomentsLearner
+from edge_agent.loop.feeding import BATCH_RECORDS
 from edge_agent.records import START
 from edge_agent.sources.base import Options
 from edge_agent.sources.csv_file import CsvFile
@@ -29,7 +31,22 @@ lines = [
     for row, label in zip(rng.normal(size=(RECORDS, 10)), labels, strict=True)
 ]
 takes = "others" in inspect.signature(Moments.learn_one).parameters
+together = hasattr(MomentsLearner, "learn_sound")
 times = []
+
+
+def learn(learner, records):
+    """What an agent does with records that it has read."""
+    ys = [record.x.get("label") for record in records]
+    if together and learner.learn_sound([record.x for record in records], ys):
+        return
+    for record, y in zip(records, ys, strict=True):
+        x = record.x
+        if not takes:
+            x = {name: x[name] for name in learner.names if name in x}
+        learner.learn_one(x, y)
+
+
 with tempfile.TemporaryDirectory() as place:
     path = Path(place) / "records.csv"
     path.write_text("\n".join([",".join([*task.features.names, "label"]), *lines, ""]))
@@ -39,11 +56,7 @@ with tempfile.TemporaryDirectory() as place:
         learner = MomentsLearner(task, stage)
         start = time.process_time()
         while not source.ended:
-            for record in source.poll(16):
-                x = record.x
-                if not takes:
-                    x = {name: x[name] for name in learner.names if name in x}
-                learner.learn_one(x, record.x["label"])
+            learn(learner, source.poll(BATCH_RECORDS))
         learner.watched()
         times.append((time.process_time() - start) / RECORDS)
         source.close()

@@ -43,13 +43,43 @@ class Offering(Standing):
             self.draft.extend(record.position.ordinal, record.position.ordinal)
         return True
 
+    def learn_sound(self, records: Sequence[Record]) -> bool:
+        """Offer records together, if all are wanted and plainly sound; false: none was looked at.
+
+        The same as `learn` on each.
+        """
+        learner = self.draft.learner
+        if learner is None or not records or not self.wants_records:
+            return False
+        if len(records) > self.room or not self._can_be_learned(records):
+            return False
+        ys = [self._response(record) for record in records]
+        if not learner.learn_sound([record.x for record in records], ys):
+            return False
+        self.position = records[-1].position
+        self._dirty = True
+        self.draft.extend(records[0].position.ordinal, self.position.ordinal)
+        return True
+
+    def _can_be_learned(self, records: Sequence[Record]) -> bool:
+        """Whether each stands behind the one before, could be read, and may have a label."""
+        last = self.position.ordinal
+        for record in records:
+            if record.position.ordinal <= last or record.fault or _lacks_label(record):
+                return False
+            last = record.position.ordinal
+        return True
+
+    def _response(self, record: Record) -> Any:
+        return record.x.get(self.task.response.name) if record.y is None else record.y
+
     def _take(self, record: Record, learner: Learner) -> None:
         if record.fault:
             learner.refuse(record.fault)
-        elif isinstance(record.y, str) and record.y == NO_LABEL:
+        elif _lacks_label(record):
             learner.refuse(NO_LABEL_YET)
         else:
-            y = record.x.get(self.task.response.name) if record.y is None else record.y
+            y = self._response(record)
             if learner.learn_one(record.x, y):
                 return
             self._complaints.look_at(y)
@@ -158,3 +188,8 @@ class Offering(Standing):
     def _count_stored(self) -> None:
         if self.draft.learner is not None:
             self.draft.learner.note_stored(lambda: self._state.kept_count(self.task.name))
+
+
+def _lacks_label(record: Record) -> bool:
+    """Whether nobody has said what was done then."""
+    return isinstance(record.y, str) and record.y == NO_LABEL

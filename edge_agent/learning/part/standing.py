@@ -103,6 +103,11 @@ class Standing:
         return self._rule.wants(self.draft.n, self.active is not None)
 
     @property
+    def room(self) -> int:
+        """How many records the next report still lacks."""
+        return self._rule.size - self.draft.n
+
+    @property
     def full(self) -> bool:
         """Whether all records of the next report are there."""
         if self.draft.learner is None:
