@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections import deque
 
-from edge_agent.sources.phone.order import BLOCK_NS, Stream, side_by_side
+from edge_agent.sources.phone.order import BLOCK_NS, Reached, Stream, side_by_side
 from edge_agent.sources.phone.readings import BODY, GRAVITY, ROTATION, TOTAL, Reading, Vector
 from edge_agent.sources.samples import Samples
 from edge_agent.sources.tally import Tally
@@ -41,7 +41,7 @@ class Motion:
 
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
-        self._last = [-1, -1, -1]  # how far each stream has got
+        self._reached = Reached(3)
         self._totals: deque[int] = deque(maxlen=REMEMBERED_BLOCKS)  # with a total acceleration
         # instant -> values and arrival; in order of arrival, which no reading can change for
         # another one
@@ -68,7 +68,7 @@ class Motion:
             elif (whole := self._sum(reading, now)) is not None:
                 streams[BODY].append((reading.instant, whole))
         self._give_up(now - WAIT_SECONDS, MOST_PENDING)
-        return side_by_side(list(streams.values()), self._last)
+        return side_by_side(list(streams.values()), self._reached)
 
     def end(self) -> None:
         """Nothing more will come."""

@@ -26,13 +26,22 @@ class _Place(NamedTuple):
     stream: int
 
 
-def side_by_side(streams: Sequence[Stream], last: list[int]) -> list[Samples]:
+class Reached:
+    """How far so many streams have got, from message to message."""
+
+    def __init__(self, streams: int) -> None:
+        self.last = [-1] * streams
+        self.steps = [0] * streams  # back of the clock that each of them has noticed
+
+
+def side_by_side(streams: Sequence[Stream], reached: Reached) -> list[Samples]:
     """Streams, the last one of which is the gyroscope, in pieces that put none far ahead.
 
     Where a clock steps back, they step back together: whatever arrived before the step goes before
     it.
-    last: how far each stream had got before; brought up to date.
+    reached: how far each stream had got before; brought up to date.
     """
+    last = reached.last
     placed: list[tuple[_Place, int, Vector]] = []
     at = [0] * len(streams)
     steps = 0
@@ -41,10 +50,11 @@ def side_by_side(streams: Sequence[Stream], last: list[int]) -> list[Samples]:
     def reach(stream: int) -> int:
         """How far its next reading gets.
 
-        If a stray one is far ahead of its neighbours, no further than they.
+        If a stray one is far ahead of its neighbours, no further than they. After a step it has none
+        before it: the clock may step again.
         """
         instant, *after = (time for time, _ in streams[stream][at[stream] : at[stream] + 2])
-        stray = after and instant > after[0] + BLOCK_NS
+        stray = after and last[stream] >= 0 and instant > after[0] + BLOCK_NS
         return max(last[stream], after[0]) if stray else instant
 
     while left := [k for k in range(len(streams)) if at[k] < len(streams[k])]:
@@ -56,14 +66,21 @@ def side_by_side(streams: Sequence[Stream], last: list[int]) -> list[Samples]:
         if first is None or (falling and reach(first) > limit):
             steps += 1
             limit = -1
-            for k in falling:
+            for k in falling if first is not None else _behind(falling, reached.steps):
                 last[k] = -1
+                reached.steps[k] += 1
         else:
             last[first] = reach(first)
             place = _Place(steps, last[first] // BLOCK_NS, first)
             placed.append((place, *streams[first][at[first]]))
             at[first] += 1
     return _pieces(placed, gyroscope=len(streams) - 1)
+
+
+def _behind(streams: Sequence[int], steps: Sequence[int]) -> list[int]:
+    """Those that have noticed the fewest steps: a clock may step again before all have noticed."""
+    fewest = min(steps[k] for k in streams)
+    return [k for k in streams if steps[k] == fewest]
 
 
 def _pieces(placed: list[tuple[_Place, int, Vector]], gyroscope: int) -> list[Samples]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from edge_agent.signal.windows import Windower
@@ -42,6 +42,10 @@ STEPS = st.lists(st.tuples(st.integers(20, 580), st.floats(0.03, 4.0)), max_size
 @pytest.mark.long
 @settings(max_examples=30, deadline=None)
 @given(STEPS, st.lists(st.integers(1, 900), min_size=1, max_size=6), st.booleans(), st.booleans())
+# Two steps within a few readings, of which some streams have noticed one when a message ends.
+@example([(60, 2.0), (61, 2.0)], [10, 221], False, True)
+@example([(20, 1.0), (136, 1.0), (137, 2.0)], [7], False, False)
+@example([(100, 3.69), (105, 0.5), (106, 2.0)], [613, 9], True, True)
 def test_any_cut_into_messages_gives_the_same_windows(steps, sizes, by_stream, total):
     """Also if the clock steps back, within a message or between two."""
     times, acc, gyro = recording(12, jitter=0.002)
