@@ -50,8 +50,8 @@ def side_by_side(streams: Sequence[Stream], reached: Reached) -> list[Samples]:
     def reach(stream: int) -> int:
         """How far its next reading gets.
 
-        If a stray one is far ahead of its neighbours, no further than they. After a step it has none
-        before it: the clock may step again.
+        If a stray one is far ahead of its neighbours, no further than they. After a step it has
+        none before it: the clock may step again.
         """
         instant, *after = (time for time, _ in streams[stream][at[stream] : at[stream] + 2])
         stray = after and last[stream] >= 0 and instant > after[0] + BLOCK_NS
