@@ -7,7 +7,6 @@ is found now, not when a device has learned its last record.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping
 from math import inf
 from pathlib import Path
@@ -57,6 +56,8 @@ def load_task(path: str | Path) -> Task:
     Traceback (most recent call last):
     fsir.errors.TaskError: features.names = None: is missing; add it
     """
+    import tomllib  # most runs read no such file
+
     try:
         with open(path, "rb") as file:
             table = tomllib.load(file)

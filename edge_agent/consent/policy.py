@@ -34,7 +34,6 @@ records together, grows.
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Collection
 from dataclasses import dataclass
 from math import inf
@@ -84,6 +83,8 @@ class Policy:
     @classmethod
     def load(cls, path: str | Path) -> Policy:
         """Read a TOML file."""
+        import tomllib  # most runs read no such file
+
         try:
             with open(path, "rb") as file:
                 policy = cls._read(Table(tomllib.load(file), "policy"))

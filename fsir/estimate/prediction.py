@@ -92,9 +92,12 @@ class _Crowd:
         # Shares add up to 1 but for rounding errors: more than 1 would be no share.
         return min(float(self._shares @ hits.mean((1, 2))), 1.0)
 
-    def confidence(self, scores: Matrix) -> float:
-        """The mean of the chances that scores give to the class that they name."""
-        chances = 1.0 / np.exp(scores - scores.max(-1, keepdims=True)).sum(-1)
+    def confidence(self, behind: Matrix) -> float:
+        """The mean of the chances that scores give to the class that they name.
+
+        `behind` is what each score has more than the highest one, classes first.
+        """
+        chances = 1.0 / np.exp(behind).sum(0)
         return float(self._shares @ chances.mean((1, 2)))
 
 
@@ -123,9 +126,11 @@ def _misfit(crowd: _Crowd, public_right: float) -> float:
 
 def _temperature(crowd: _Crowd, scores: Matrix, accuracy: float) -> float:
     """What to divide scores by so that the mean confidence is the accuracy."""
+    by_class = np.ascontiguousarray(np.moveaxis(scores, -1, 0))  # numpy is slow along short axes
+    behind = by_class - by_class.max(0)
 
     def too_sure(log_temperature: float) -> bool:
-        return crowd.confidence(scores / np.exp(log_temperature)) > accuracy
+        return crowd.confidence(behind / np.exp(log_temperature)) > accuracy
 
     return float(np.exp(_edge(too_sure, -np.log(_WORST), np.log(_WORST))))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -83,6 +82,8 @@ def _read(path: Path, options: Mapping[str, argparse.Action]) -> dict[str, Any]:
 
 
 def _loaded(path: Path) -> dict[str, Any]:
+    import tomllib  # most runs read no such file
+
     try:
         with path.open("rb") as file:
             values = tomllib.load(file)
