@@ -1,12 +1,15 @@
-"""The two subscribers of the benchmark `intake`, each in a process of its own:
+"""The three subscribers of the benchmark `intake`, each in a process of its own:
 
 python -m benchmarks._subscribers bare URL COUNT VERSION
+python -m benchmarks._subscribers durable URL COUNT VERSION STORE
 python -m benchmarks._subscribers full URL COUNT VERSION TASK STORE
 """
 
 from __future__ import annotations
 
 import json
+import select
+import sqlite3
 import sys
 import time
 from pathlib import Path
@@ -61,6 +64,41 @@ def bare(url: str, count: int, version: str) -> dict[str, float]:
     }
 
 
+def durable(url: str, count: int, version: str, store: str) -> dict[str, float]:
+    """The same with what nobody who must lose nothing can leave out: messages that are there are
+    inserted together, the disk has them, and only then they are acknowledged."""
+    database = sqlite3.connect(store, isolation_level=None)
+    database.execute("PRAGMA journal_mode = WAL")
+    database.execute("PRAGMA synchronous = FULL")
+    database.execute("CREATE TABLE reports (topic TEXT, raw BLOB)")
+    waiting: list[mqtt.MQTTMessage] = []
+    busy = time.process_time()
+    client = connect(url, "durable", version)
+    client.manual_ack_set(True)
+    client.on_message = lambda client, userdata, message: waiting.append(message)
+    started = 0.0
+    taken = 0
+    while taken < count:
+        client.loop(1.0)
+        if not waiting:
+            continue
+        started = started or time.perf_counter()
+        if len(waiting) < RECEIVE_MAXIMUM and select.select([client.socket()], [], [], 0)[0]:
+            continue
+        database.execute("BEGIN IMMEDIATE")
+        rows = [(message.topic, message.payload) for message in waiting]
+        database.executemany("INSERT INTO reports VALUES (?, ?)", rows)
+        database.execute("COMMIT")
+        for message in waiting:
+            client.ack(message.mid, message.qos)
+        taken += len(waiting)
+        waiting.clear()
+    return {
+        "rate": (count - 1) / (time.perf_counter() - started),
+        "cpu_us": (time.process_time() - busy) / count * 1e6,
+    }
+
+
 def full(url: str, count: int, version: str, task_file: str, store: str) -> dict[str, float]:
     """The aggregator's daemon, from the first report that it takes
     until the last one is counted and answered."""
@@ -81,7 +119,7 @@ def full(url: str, count: int, version: str, task_file: str, store: str) -> dict
     return {
         "rate": count / (ended[0] - aggregator.started),
         "cpu_us": (time.process_time() - busy) / count * 1e6,
-        "peak_mb": _peak_mb(),
+        "peak_mb": peak_mb(),
     }
 
 
@@ -95,7 +133,7 @@ class TimedAggregator(Aggregator):
         super().take(topic, payload)
 
 
-def _peak_mb() -> float:
+def peak_mb() -> float:
     """Of this program: what getrusage says would include the
     memory of the process that started it."""
     status = Path("/proc/self/status").read_text()
@@ -103,5 +141,5 @@ def _peak_mb() -> float:
 
 
 if __name__ == "__main__":
-    measured = {"bare": bare, "full": full}[sys.argv[1]]
+    measured = {"bare": bare, "durable": durable, "full": full}[sys.argv[1]]
     print(json.dumps(measured(sys.argv[2], int(sys.argv[3]), *sys.argv[4:])))

@@ -36,8 +36,8 @@ BARE = [sys.executable, "-c", "import numpy, paho.mqtt.client, msgpack"]
 ROUNDS = 7
 RECORDS = 1_000_000
 BARS = {
-    "time to first record / bare import": "< 2",
-    "resident memory / bare import": "< 1.35",
+    "time to first record / bare import": "<= 1.15",
+    "resident memory / bare import": "<= 1.2",
     "growth over a million records (MB)": "< 1",
 }
 

@@ -1,8 +1,9 @@
 """How fast the aggregator takes reports,
 against a bare paho subscriber that only counts the same messages.
 
-mosquitto holds a full queue for each of the two (QoS 1, persistent sessions); each in turn drains
-it in a process of its own. The aggregator's figure includes everything: decoding, the range checks,
+mosquitto holds a full queue for each of them (QoS 1, persistent sessions); each in turn drains
+it in a process of its own. A third, the durable one, only inserts what it gets before it
+acknowledges: the floor of whoever must lose nothing. The aggregator's figure includes everything: decoding, the range checks,
 exact merging, a durable transaction (synchronous=FULL) before every acknowledgement, and a receipt
 for every report. Both rates are measured in the same minute on the same machine, so their ratio
 travels better than either. Memory is the aggregator's largest resident set.
@@ -35,6 +36,7 @@ from sim_devices.network.broker import LocalBroker
 
 REPORTS = 10_000
 ROUNDS = 3
+WHO = ("bare", "durable", "full")
 FEW_DEVICES = 1_000
 MANY_DEVICES = 50_000
 BARS = {
@@ -70,14 +72,16 @@ def _task(name: str, p: int, response: dict[str, Any], records: int, **more: Any
     return task_from_table(table | more)
 
 
-def reports(task: Task, count: int, seed: int, round: int = 1) -> list[tuple[str, bytes]]:
+def reports(
+    task: Task, count: int, seed: int, round: int = 1, first: int = 0
+) -> list[tuple[str, bytes]]:
     """Topic and bytes of as many different reports; sums of 0 with honest noise, drawn fast."""
     stage = first_stage(task)
     rng = np.random.default_rng(seed)
     n = task.report.records or 0
     mean = {"sums": 0.0, "counts": n / task.slicing.count, "diagonal": n / 2, "off_diagonal": 0.0}
     sent = []
-    for i in range(count):
+    for i in range(first, first + count):
         drawn = (rng.normal(mean[block.name], block.sd, block.size) for block in stage.blocks)
         blocks = tuple(
             np.rint(values / block.worth).astype(np.int64)
@@ -113,7 +117,8 @@ def measure(
         _fill(url, reports(task, count, seed=1))
         figures = {}
         for name in who:
-            more = [str(task_file), str(Path(folder) / "store.db")] if name == "full" else []
+            store = str(Path(folder) / f"{name}.db")
+            more = {"full": [str(task_file), store], "durable": [store]}.get(name, [])
             program = [sys.executable, "-m", "benchmarks._subscribers"]
             command = [*program, name, url, str(count), version, *more]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -147,11 +152,12 @@ def run(count: int = REPORTS, rounds: int = ROUNDS) -> dict[str, float]:
         for version in ("5", "3.1.1"):
             what = f"{kind}, MQTT {version}"
             # Who comes first changes: what the machine does besides falls on both.
-            orders = [("bare", "full") if i % 2 else ("full", "bare") for i in range(rounds)]
+            orders = [WHO if i % 2 else WHO[::-1] for i in range(rounds)]
             measured = [measure(make(), count, order, version) for order in orders]
             full = [one["full"] for one in measured]
-            ratios = [one["full"]["rate"] / one["bare"]["rate"] for one in measured]
-            figures[f"intake / bare subscriber, {what}"] = statistics.median(ratios)
+            for name in WHO[:2]:
+                ratios = [one["full"]["rate"] / one[name]["rate"] for one in measured]
+                figures[f"intake / {name} subscriber, {what}"] = statistics.median(ratios)
             figures[f"reports per second, {what}"] = statistics.median(one["rate"] for one in full)
             figures[f"processor time per report (us), {what}"] = min(one["cpu_us"] for one in full)
     few, many = (

@@ -70,15 +70,21 @@ def _trimmed(
     columns = max(1, MOST_BYTES // (devices * kind.itemsize))
     parts = []
     for start in range(0, layout.width, columns):
-        block = np.empty((min(columns, layout.width - start), devices), kind)
+        block = np.empty((devices, min(columns, layout.width - start)), kind)
         _fill(block, start, _rows(store, federation, layout))
-        parts += [trimmed_sum(block[i : i + _SORTED]) for i in range(0, len(block), _SORTED)]
+        parts += [
+            trimmed_sum(np.ascontiguousarray(block[:, i : i + _SORTED].T))
+            for i in range(0, block.shape[1], _SORTED)
+        ]
     return np.concatenate(parts)
 
 
 def _fill(block: np.ndarray, start: int, reports: Iterator[Integers]) -> None:
-    """Some coordinates, from `start` on, of all reports: a column for each."""
-    coordinates, devices = block.shape
+    """Some coordinates, from `start` on, of all reports: a row for each, which is written at once.
+
+    To write a column for each would touch the memory of all of them for every single report.
+    """
+    devices, coordinates = block.shape
     most = np.iinfo(block.dtype).max
     filled = 0
     for rows in reports:
@@ -86,7 +92,7 @@ def _fill(block: np.ndarray, start: int, reports: Iterator[Integers]) -> None:
         if max(int(wanted.max()), -int(wanted.min())) > most:
             raise _TooNarrowError
         if filled + len(rows) <= devices:
-            block[:, filled : filled + len(rows)] = wanted.T
+            block[filled : filled + len(rows)] = wanted
         filled += len(rows)
     if filled != devices:
         raise StoreError(
