@@ -1,12 +1,13 @@
 """How fast the aggregator takes reports,
 against a bare paho subscriber that only counts the same messages.
 
-mosquitto holds a full queue for each of them (QoS 1, persistent sessions); each in turn drains
-it in a process of its own. A third, the durable one, only inserts what it gets before it
-acknowledges: the floor of whoever must lose nothing. The aggregator's figure includes everything: decoding, the range checks,
+mosquitto holds a full queue for each of them (QoS 1, persistent sessions); each in turn drains it
+in a process of its own. The aggregator's figure includes everything: decoding, the range checks,
 exact merging, a durable transaction (synchronous=FULL) before every acknowledgement, and a receipt
-for every report. Both rates are measured in the same minute on the same machine, so their ratio
-travels better than either. Memory is the aggregator's largest resident set.
+for every report. A third, the durable one, inserts what it gets before it acknowledges, and does no
+more: the floor of whoever must lose nothing. All rates are measured in the same minute on the same
+machine, so their ratios travel better than any of them. Memory is the aggregator's largest resident
+set.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 p = 561 with three classes, 159,327 numbers a report, gathered from the stored bytes in pieces of
 bounded memory; beside it reading every report once. An estimate does this in a thread of its own.
 
-    python -m benchmarks.trimmed
+    python -m benchmarks trimmed
 """
 
 from __future__ import annotations
@@ -52,8 +52,3 @@ def run(devices: int = DEVICES) -> dict[str, float]:
         "megabytes of reports": size / 2**20,
         "megabytes that trimming adds to the peak": peak_mb() - before,
     }
-
-
-if __name__ == "__main__":
-    for name, value in run().items():
-        print(f"{name}: {value:.3f}")
