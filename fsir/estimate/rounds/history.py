@@ -15,6 +15,9 @@ import numpy as np
 from fsir.arrays import Integers, Matrix
 from fsir.privacy.plan import Stage
 
+# Products from which on BLAS is faster: for fewer its threads take longer to meet than to multiply.
+_FOR_BLAS = 10**7
+
 
 @dataclass
 class History:
@@ -58,9 +61,16 @@ def covariance_of(history: History) -> Covariance:
     """The noise of all rounds; it takes a look at every pattern, so ask once."""
     had = _membership(history)
     counts = np.array(list(history.patterns.values()), dtype=np.int64)
-    # Whole numbers are multiplied without BLAS, whose threads take longer to meet than to multiply.
-    shared = ((had.T * counts) @ had).astype(np.float64)
+    shared = _shared_devices(had, counts)
     return Covariance(had, counts, shared, np.asarray(_of_one(history) * shared))
+
+
+def _shared_devices(had: Integers, counts: Integers) -> Matrix:
+    """Devices that were counted in both of two rounds: exact, whoever multiplies."""
+    if had.size * had.shape[1] < _FOR_BLAS:
+        return np.asarray((had.T * counts) @ had, dtype=np.float64)
+    inside = had.astype(np.float64)
+    return np.asarray((inside.T * counts) @ inside)
 
 
 def _membership(history: History) -> Integers:

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from fsir.estimate.rounds import history as of_history
 from fsir.estimate.rounds.history import History, covariance_of
 from fsir.privacy.plan import first_stage
 from tests.fsir.privacy.rounds.tasks import small_task
@@ -53,3 +54,10 @@ def test_the_covariance_gives_the_variance_of_each_pattern_added_up(noise):
             own = [w[t - 1] if t in pattern else 0.0 for t in range(1, 5)]
             expected += devices * variance(own)
         assert w @ covariance_of(history).noise @ w == pytest.approx(expected, rel=1e-12)
+
+
+def test_who_shares_two_rounds_does_not_depend_on_who_multiplies(monkeypatch):
+    history = history_of(small_task(5))
+    by_integers = covariance_of(history).shared
+    monkeypatch.setattr(of_history, "_FOR_BLAS", 0)
+    np.testing.assert_array_equal(covariance_of(history).shared, by_integers)
