@@ -14,7 +14,7 @@ from fsir.net.files import writing
 from sim_devices.commands.options import picture_folder
 from sim_devices.commands.trust import cohort_of
 from sim_devices.network.federation import PATIENCE_SECONDS, Outcome, federate
-from sim_devices.network.fleet import Faults
+from sim_devices.network.fleet.faults import Faults
 from sim_devices.results import report
 from sim_devices.results.result import Result, evaluate
 from sim_devices.scenarios.scenarios import Scenario

@@ -115,7 +115,7 @@ class Result:
             "dropped_connections": o.cuts,
             "crashes": o.crashes,
             "broker": o.broker,
-            "seconds": round(o.seconds, 2),
+            "seconds": round(o.seconds, 3),
             "seed": seed,
         }
         return table | self._measured()
