@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import reprlib
 from collections.abc import Iterable
 from typing import Any
@@ -24,6 +23,8 @@ def meant(name: str, known: Iterable[str]) -> str | None:
     >>> meant("Activty", ["time", "activity"]), meant("mood", ["time", "activity"])
     ('activity', None)
     """
+    import difflib  # here alone: who makes no mistakes does not wait for it
+
     by_spelling = {one.strip().casefold(): one for one in known}
     close = difflib.get_close_matches(name.strip().casefold(), by_spelling, 1)
     return by_spelling[close[0]] if close else None

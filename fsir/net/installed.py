@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ def version() -> str:
 
     It is looked up when somebody asks: the reader of metadata is slow to import on a small device.
     """
+    import tomllib
     from importlib import metadata
 
     try:
