@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 from amqtt.broker import Broker
@@ -26,11 +27,32 @@ class AcceptEveryone(BaseAuthPlugin):  # type: ignore[misc]
         return True
 
 
-class _Subscriptions(dict[str, list[tuple[Session, int]]]):
-    """By filter; amqtt spells them all out at every subscription, for a log that nobody reads."""
+Reader = tuple[Session, int]  # and its quality of service
+
+
+class _Readers(dict[str | None, Reader]):
+    """Of one filter, by the name of the client; amqtt takes it for a list of readers."""
+
+    def append(self, reader: Reader) -> None:
+        """One more."""
+        self[reader[0].client_id] = reader
+
+    def __iter__(self) -> Iterator[Reader]:  # type: ignore[override]
+        return iter(self.values())
+
+
+class _Subscriptions(dict[str, _Readers]):
+    """By filter. amqtt spells them all out at every subscription, for a log that nobody reads."""
+
+    def __setitem__(self, wanted: str, _nobody: list[Reader]) -> None:  # type: ignore[override]
+        super().__setitem__(wanted, _Readers())
 
     def __repr__(self) -> str:
         return f"{len(self)} filters"
+
+    def __iter__(self) -> Iterator[str]:
+        """None: amqtt would send to who connects what is retained for anybody's filters."""
+        return iter(())
 
 
 def _is_pattern(wanted: str) -> bool:
@@ -43,18 +65,34 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
 
     def __init__(self, config: BrokerConfig) -> None:
         super().__init__(config)
-        self._subscribing: set[str | None] = set()
         self._newest: dict[str | None, BrokerProtocolHandler] = {}  # by the name of the client
         self._subscriptions = _Subscriptions()
         self._patterns: set[str] = set()  # filters with wildcards
+        self._filters: dict[str | None, set[str]] = {}  # of each client
 
     # amqtt compares each message with the filters of all clients, and each filter with all that is
     # retained: with a thousand devices it does little else. Most filters name one topic.
 
     async def add_subscription(self, subscription: tuple[str, int], session: Session) -> int:
-        if _is_pattern(subscription[0]):
-            self._patterns.add(subscription[0])
-        return int(await super().add_subscription(subscription, session))
+        wanted, asked = subscription
+        self._filters.setdefault(session.client_id, set()).add(wanted)
+        if _is_pattern(wanted):
+            self._patterns.add(wanted)
+        if not (readers := self._subscriptions.get(wanted)):
+            return int(await super().add_subscription(subscription, session))
+        if session.client_id not in readers:
+            readers.append((session, asked))
+        return asked
+
+    def _del_subscription(self, a_filter: str, session: Session) -> int:
+        readers = self._subscriptions.get(a_filter, _Readers())
+        return int(readers.pop(session.client_id, None) is not None)
+
+    async def _del_all_subscriptions(self, session: Session) -> None:
+        for wanted in self._filters.pop(session.client_id, set()):
+            self._del_subscription(wanted, session)
+            if not self._subscriptions.get(wanted):
+                self._subscriptions.pop(wanted, None)
 
     async def _run_broadcast(self, running_tasks: deque[asyncio.Future[Any]]) -> None:
         message = await self._broadcast_queue.get()
@@ -73,7 +111,7 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         return [
             reader
             for wanted in (topic, *patterns)
-            for reader in self._subscriptions.get(wanted, [])
+            for reader in self._subscriptions.get(wanted, _Readers())
         ]
 
     # amqtt forgets the subscriptions of a client whose name comes a second time, and leaves it
@@ -121,27 +159,11 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
             await handler.handle_connection_closed()
         await super()._client_message_loop(client_session, handler)
 
-    async def _handle_subscription(
-        self,
-        client_session: Session,
-        handler: BrokerProtocolHandler,
-        subscribe_waiter: asyncio.Future[Any],
-    ) -> None:
-        self._subscribing.add(client_session.client_id)
-        try:
-            await super()._handle_subscription(client_session, handler, subscribe_waiter)
-        finally:
-            self._subscribing.discard(client_session.client_id)
-
     async def _publish_retained_messages_for_subscription(
         self, subscription: tuple[str, int], session: Session
     ) -> None:
-        # amqtt calls this not only when a client subscribes but, when it connects, for the
-        # subscriptions of *all* clients: each device would get the receipts of every other. It
-        # iterates over the table of subscriptions meanwhile and dies if another client subscribes
-        # in between: hence no await here, the sends run as tasks.
-        if session.client_id not in self._subscribing:
-            return
+        # amqtt iterates over the table of subscriptions meanwhile and dies if another client
+        # subscribes in between: hence no await here, the sends run as tasks.
         wanted, granted = subscription
         for topic in self._retained(wanted):
             retained = self._retained_messages[topic]
