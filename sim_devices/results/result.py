@@ -116,6 +116,7 @@ class Result:
             "crashes": o.crashes,
             "broker": o.broker,
             "seconds": round(o.seconds, 3),
+            "simulator_mb": round(o.memory / 2**10, 1),
             "seed": seed,
         }
         return table | self._measured()
