@@ -34,6 +34,9 @@ log_type warning
 """
 
 
+SLOW_DEVICES = 1000  # from so many on the embedded broker is what takes the time
+
+
 class BrokerError(FsirError):
     """A broker that cannot be started, or an operation that its kind does not have."""
 
@@ -70,6 +73,20 @@ def available(kind: str) -> str:
             "mosquitto was not found on PATH: install it (apt install mosquitto) or choose embedded"
         )
     return kind
+
+
+def warning(kind: str, devices: int) -> str:
+    """What is to be said before so many devices come to a broker; empty if nothing is.
+
+    >>> warning("embedded", 200), warning("mqtt://broker.example", 5000)
+    ('', '')
+    """
+    if "://" in kind or devices < SLOW_DEVICES or available(kind) != "embedded":
+        return ""
+    return (
+        f"{devices} devices over the embedded broker: from {SLOW_DEVICES} on mosquitto is several "
+        "times as fast (apt install mosquitto; --broker mosquitto)"
+    )
 
 
 def command_of(kind: str, port: int, directory: Path) -> list[str]:
