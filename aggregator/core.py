@@ -302,6 +302,11 @@ class Aggregator:
         mine = [each for each in self.federations.values() if self.store.leads(each.key)]
         return self.estimating.due(mine, now)
 
+    @property
+    def complete(self) -> bool:
+        """Whether all devices that are expected have reported under one of the tasks."""
+        return any(map(self.estimating.complete, self.federations.values()))
+
     def withdraw(self, device: str, now: float) -> int:
         """Take a device out of all tasks; how many reports that were."""
         return sum(

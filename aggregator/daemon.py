@@ -254,6 +254,8 @@ class Daemon:
         wire.publish(receipts)
         self.metrics.answered(time.monotonic() - self._oldest)
         self._reached("answered")
+        if self.aggregator.complete:
+            self._next_look = 0.0  # nobody else is awaited
 
     def _commit(self) -> list[Publication]:
         """Insist: until the store can be written nothing is acknowledged, and nothing more read."""

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import logging
 import os
 import sys
-from argparse import Namespace
 
 from fsir.net.program import Program
 
@@ -54,26 +52,13 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    args = _parsed(arguments)
+    args = _PROGRAM.parse(arguments)
     logging.basicConfig(
         level=getattr(args, "log_level", "warning").upper(),
         format="%(asctime)s %(levelname)s %(message)s",
         stream=sys.stderr,
     )
     return int(args.run(args))
-
-
-def _parsed(arguments: list[str]) -> Namespace:
-    """The options, and with them the modules of the command, which are most of its start.
-
-    Modules stay: to look for garbage among them takes time now, and in every later look.
-    """
-    gc.disable()
-    try:
-        return _PROGRAM.parse(arguments)
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 if __name__ == "__main__":

@@ -23,7 +23,7 @@ def meant(name: str, known: Iterable[str]) -> str | None:
     >>> meant("Activty", ["time", "activity"]), meant("mood", ["time", "activity"])
     ('activity', None)
     """
-    import difflib  # only mistakes need it
+    import difflib  # here alone: who makes no mistakes does not wait for it
 
     by_spelling = {one.strip().casefold(): one for one in known}
     close = difflib.get_close_matches(name.strip().casefold(), by_spelling, 1)

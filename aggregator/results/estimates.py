@@ -115,7 +115,7 @@ class Estimating:
         """The estimates to be made now."""
         jobs = []
         for federation in federations:
-            if self._too_early(federation.name, now) and not self._complete(federation):
+            if self._too_early(federation.name, now) and not self.complete(federation):
                 continue
             self._looked[federation.name] = now
             if FINAL in federation.layouts:
@@ -126,7 +126,7 @@ class Estimating:
         pause = max(self._debounce, self._pause.get(name, 0.0))
         return now < self._looked.get(name, float("-inf")) + pause
 
-    def _complete(self, federation: Federation) -> bool:
+    def complete(self, federation: Federation) -> bool:
         """Whether all that are expected have reported, in the newest round if there are several."""
         if self._expected is None or federation.task.aggregation == TRIMMED:
             return False
@@ -172,7 +172,7 @@ class Estimating:
         name = federation.name
         if self._changes.get(name, (0, 0.0))[0] != change:
             self._changes[name] = (change, now)
-        if shown is None or not shown.body or self._complete(federation):
+        if shown is None or not shown.body or self.complete(federation):
             return True
         # Of what another worker has published, or this one before its start, the versions tell.
         base = self._told.get(name, (-1, 0))

@@ -14,7 +14,8 @@ from fsir.net.files import writing
 from sim_devices.commands.options import picture_folder
 from sim_devices.commands.trust import cohort_of
 from sim_devices.network.federation import PATIENCE_SECONDS, Outcome, federate
-from sim_devices.network.fleet import Faults
+from sim_devices.network.fleet.faults import Faults
+from sim_devices.network.kinds import warning
 from sim_devices.results import report
 from sim_devices.results.result import Result, evaluate
 from sim_devices.scenarios.scenarios import Scenario
@@ -105,6 +106,8 @@ def federation(
         cohort=cohort,
     )
     task = build(scenario.population, scenario.geometry, setting)
+    if words := warning(options.broker, len(scenario.population.devices)):
+        print(f"fsir-sim: {words}", file=sys.stderr)
     with _progress(f"{task.name}, {mechanism}, delta {task.privacy.delta:.1g}") as update:
         return federate(
             scenario.population,
@@ -130,4 +133,4 @@ def _progress(text: str) -> AbstractContextManager[Callable[[int, int], None]]:
         return nullcontext(lambda done, total: None)
     from sim_devices.results.progress import bar
 
-    return bar(text)
+    return bar(text, thread=False)  # fleets are forked

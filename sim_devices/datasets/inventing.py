@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Sequence
 
 import numpy as np
 
+from sim_devices.cores import cores
 from sim_devices.datasets.population import DataError, DeviceStream
 from sim_devices.datasets.synthetic_stream import stream
 
@@ -27,7 +27,7 @@ def invented(
 ) -> tuple[DeviceStream, ...]:
     """The people of a seed, by as many processes as are worth it, or by so many."""
     if workers is None:
-        workers = max(1, min(_cores(), people * windows // _WINDOWS_EACH))
+        workers = max(1, min(cores(), people * windows // _WINDOWS_EACH))
     own, *others = (range(1 + k, people + 1, workers) for k in range(workers))
     started = [_start(numbers, windows, seed, columns) for numbers in others]
     try:
@@ -40,10 +40,6 @@ def invented(
             process.wait()
         raise
     return tuple(streams[number] for number in sorted(streams))
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _start(

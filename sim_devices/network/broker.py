@@ -11,57 +11,22 @@ block. A federation of real devices needs accounts, access lists and TLS: see de
 from __future__ import annotations
 
 import contextlib
-import os
-import pwd
 import resource
-import shutil
 import signal
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 from types import TracebackType
-from urllib.parse import urlsplit
 
-from fsir.errors import FsirError
-from fsir.net.installed import require
+from sim_devices.network.kinds import BrokerError, available, checked, command_of
 from sim_devices.network.probe import free_port, in_service, is_taken
 
 START_SECONDS = 30.0
 STOP_SECONDS = 10.0
-
-# Every limit that loses messages in silence is lifted: by default mosquitto keeps 1000 queued
-# messages per client while it tells the publishers that all went well, and hands out 20 at a time.
-# Persistence is off by default; with it, a clean stop saves everything, and a kill loses what came
-# since the last save (every half hour).
-MOSQUITTO_CONFIG = """\
-listener {port} 127.0.0.1
-allow_anonymous true
-user {user}
-persistence true
-persistence_location {directory}/
-max_queued_messages 0
-max_queued_bytes 0
-max_inflight_messages 0
-set_tcp_nodelay true
-sys_interval 0
-connection_messages false
-log_dest stderr
-log_type error
-log_type warning
-"""
-
-
-class BrokerError(FsirError):
-    """A broker that cannot be started, or an operation that its kind does not have."""
-
-
-def find_mosquitto() -> str | None:
-    """Path of the mosquitto program. Debian puts it in /usr/sbin,
-    which is not on the PATH of ordinary users."""
-    places = (os.environ.get("PATH", ""), "/usr/local/sbin", "/usr/sbin", "/opt/homebrew/sbin")
-    return shutil.which("mosquitto", path=os.pathsep.join(places))
+# Between two attempts to reach it: mosquitto is there in a few milliseconds.
+SHORTEST_SECONDS = 0.002
+LONGEST_SECONDS = 0.05
 
 
 class LocalBroker:
@@ -102,10 +67,10 @@ class LocalBroker:
                 f"this Broker is already in use ({self.kind} at {self.url}): make another one"
             )
         if "://" in kind:
-            self.url = _checked(kind)
+            self.url = checked(kind)
             self.kind = "url"
             return self.url
-        self.kind = _available(kind)
+        self.kind = available(kind)
         self._directory = tempfile.TemporaryDirectory(prefix="fsir-broker-")
         directory = Path(self._directory.name)
         if port is None:
@@ -175,19 +140,8 @@ class LocalBroker:
             return "\n".join(text.splitlines()[-lines:])
         return ""
 
-    def _command(self, directory: Path) -> list[str]:
-        if self.kind == "embedded":
-            module = "sim_devices.network.broker_embedded"
-            return [sys.executable, "-m", module, "--port", str(self._port), "--follow-stdin"]
-        config = directory / "mosquitto.conf"
-        # Started by root, mosquitto becomes the user `mosquitto`, who may not write here.
-        user = pwd.getpwuid(os.getuid()).pw_name
-        text = MOSQUITTO_CONFIG.format(port=self._port, directory=directory, user=user)
-        config.write_text(text, encoding="utf-8")
-        return [find_mosquitto() or "mosquitto", "-c", str(config)]
-
     def _launch(self, directory: Path) -> None:
-        command = self._command(directory)
+        command = command_of(self.kind, self._port, directory)
         with (directory / "broker.log").open("ab") as log:
             # Its own session: Ctrl-C reaches us first, and the broker stays until the devices have
             # said good-bye.
@@ -205,10 +159,12 @@ class LocalBroker:
 
     def _await_service(self, process: subprocess.Popen[bytes]) -> None:
         deadline = time.monotonic() + START_SECONDS
+        pause = SHORTEST_SECONDS
         while not in_service(self._port):
             status = process.poll()
             if status is None and time.monotonic() < deadline:
-                time.sleep(0.05)
+                time.sleep(pause)
+                pause = min(2.0 * pause, LONGEST_SECONDS)
                 continue
             self._end(signal.SIGKILL)
             what = f"ended with status {status}"
@@ -232,29 +188,3 @@ class LocalBroker:
                 process.wait()
         if process.stdin is not None:
             process.stdin.close()
-
-
-def _checked(url: str) -> str:
-    parts = urlsplit(url)
-    if parts.scheme not in ("mqtt", "mqtts") or not parts.hostname:
-        raise BrokerError(
-            f"broker {url!r}: a broker's URL is mqtt://HOST[:PORT] or mqtts://HOST[:PORT]"
-        )
-    return url
-
-
-def _available(kind: str) -> str:
-    """The kind of broker to start: mosquitto or embedded."""
-    if kind == "auto":
-        kind = "mosquitto" if find_mosquitto() else "embedded"
-    if kind not in ("mosquitto", "embedded"):
-        raise BrokerError(
-            f"broker {kind!r}: choose embedded, mosquitto, auto or a URL such as mqtt://host:1883"
-        )
-    if kind == "embedded":
-        require("amqtt")  # which its process would miss, and could not tell
-    if kind == "mosquitto" and find_mosquitto() is None:
-        raise BrokerError(
-            "mosquitto was not found on PATH: install it (apt install mosquitto) or choose embedded"
-        )
-    return kind

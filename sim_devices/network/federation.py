@@ -5,40 +5,23 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections import Counter
 from collections.abc import Callable
+from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
 
-from edge_agent.agent import Agent, Phase
-from edge_agent.consent.policy import Policy
-from edge_agent.state.state import State
-from fsir.limits import MAX_ROUNDS
-from fsir.net.backoff import Delays
-from fsir.net.broker import Broker
-from fsir.privacy.noise import SeededNoise
-from fsir.task.task import MECHANISMS, Task
+from edge_agent.agent import Phase
+from fsir.task.task import Task
 from fsir.wire.messages import Subspace
-from sim_devices.datasets.filled import filled
-from sim_devices.datasets.population import DeviceStream, Population
+from sim_devices.datasets.population import Population
 from sim_devices.network.broker import LocalBroker
 from sim_devices.network.daemons import Daemons, aggregators
-from sim_devices.network.device import VirtualDevice
-from sim_devices.network.fleet import Faults, Fleet, attendance
+from sim_devices.network.fleet.crew import Crew, crew_of
+from sim_devices.network.fleet.faults import Faults, fates
+from sim_devices.network.fleet.tally import Tally
 from sim_devices.network.observer import FederationError, Observer
 
-# A simulated device agrees to whatever its user asked for on the command line, and has no owner who
-# would look at a report that it holds; a real one has its owner's policy.
-WILLING = Policy(
-    epsilon=1e6,
-    unproven=MECHANISMS,
-    epsilon_if_both_collude=1e6,
-    largest_clip=1e9,
-    hold=False,
-    rounds=MAX_ROUNDS,
-)
 PATIENCE_SECONDS = 300.0
-SLOWEST_PER_SECOND = 100  # devices that one machine simulates; who asks again sooner slows all down
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,8 +36,9 @@ class Outcome:
     retries: int
     cuts: int
     crashes: int
-    seconds: float
+    seconds: float  # from the start of the broker until the subspace counts them all
     broker: str
+    memory: int = 0  # largest resident sets of the processes that play devices, in kB
 
 
 def federate(
@@ -67,14 +51,19 @@ def federate(
     progress: Callable[[int, int], None] = lambda done, total: None,
     patience: float = PATIENCE_SECONDS,
     cohort: int | None = None,
+    workers: int | None = None,
 ) -> Outcome:
     """Run it to the end: each device that came has its receipt, the subspace counts them all.
+
+    Many devices are played by several processes, or by as many `workers` as are asked for.
 
     With a `cohort` two aggregators open sums over at least so many devices, and fewer than that may
     be left at the end.
     """
     start = time.monotonic()
-    with LocalBroker() as server, tempfile.TemporaryDirectory(prefix="fsir-sim-") as directory:
+    with ExitStack() as stack:
+        server = stack.enter_context(LocalBroker())
+        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="fsir-sim-"))
         url = server.start(broker)
         keys: dict[str, Path] = {}
         if cohort is not None:
@@ -84,43 +73,14 @@ def federate(
             parties = Parties.new()
             task = parties.secured(task, cohort)
             keys = parties.write(Path(directory))
-        faults = faults or Faults()
-        options = _options(attendance(len(population.devices), faults, seed), server.kind)
-        with aggregators(task, url, Path(directory), options, keys) as daemon:
-            fleet = _fleet(population, task, url, seed, faults)
-            subspace = _run(fleet, Observer(url, task, fleet), daemon, progress, patience)
+        come = fates(len(population.devices), faults or Faults(), seed)
+        options = _options(len(come), server.kind)
+        daemon = stack.enter_context(aggregators(task, url, Path(directory), options, keys))
+        crew = crew_of(population, task, url, seed, come, workers)
+        with closing(crew), closing(Observer(url, task, crew)) as observer:
+            subspace = _run(crew, observer, daemon, progress, patience)
             seconds = time.monotonic() - start
-            return _outcome(fleet, task, subspace, seconds, server.kind)
-
-
-def _fleet(population: Population, task: Task, url: str, seed: int, faults: Faults) -> Fleet:
-    broker = Broker.parse(url)
-    delays = _delays(len(population.devices))
-    devices = [
-        VirtualDevice(_offered(stream, task), _agent_maker(stream, task.name, seed, delays), broker)
-        for stream in population.devices
-    ]
-    return Fleet(devices, faults, seed)
-
-
-def _offered(stream: DeviceStream, task: Task) -> DeviceStream:
-    """What the device meets: its records and, if the task asks for more, unlabelled windows."""
-    records = (task.report.records or 0) * task.rounds
-    return filled(stream, records) if task.counts_refused else stream
-
-
-def _delays(devices: int) -> Delays:
-    """When to ask again: a machine that plays all devices is slower, the more there are."""
-    usual = Delays()
-    first = max(usual.first, devices / SLOWEST_PER_SECOND)
-    return Delays(first=first, longest=max(usual.longest, first))
-
-
-def _agent_maker(stream: DeviceStream, name: str, seed: int, delays: Delays) -> Callable[[], Agent]:
-    """Agents of one device over one state, which survives the crash of an agent as a disk does."""
-    state = State(None, stream.device, simulated=True)
-    noise = SeededNoise(seed, stream.device)
-    return lambda: Agent(state, name, WILLING, noise=noise, simulated=True, delays=delays)
+        return _outcome(crew.tally(), task, subspace, seconds, server.kind)
 
 
 def _options(devices: int, broker: str) -> list[str]:
@@ -132,50 +92,45 @@ def _options(devices: int, broker: str) -> list[str]:
 
 
 def _run(
-    fleet: Fleet,
+    crew: Crew,
     observer: Observer,
     daemon: Daemons,
     progress: Callable[[int, int], None],
     patience: float,
 ) -> Subspace:
-    total = len(fleet.devices)
-
     def over() -> bool:
         """Whether all is done, or nobody is there any more to do it."""
         return observer.finished() or bool(daemon.ending())
 
-    try:
-        done = fleet.run(over, patience, lambda count: progress(count, total))
-    finally:
-        fleet.close()
-        observer.close()
+    done = crew.run(over, patience, lambda count: progress(count, crew.size))
     if not done or observer.subspace is None or daemon.ending():
-        raise FederationError(_why(fleet, observer, daemon, patience))
+        counted = observer.counted
+        crew.close()
+        raise FederationError(_why(crew.tally(), counted, daemon, patience))
     return observer.subspace
 
 
-def _outcome(fleet: Fleet, task: Task, subspace: Subspace, seconds: float, broker: str) -> Outcome:
-    came = fleet.devices
+def _outcome(tally: Tally, task: Task, subspace: Subspace, seconds: float, broker: str) -> Outcome:
+    came = tally.phases.total()
     return Outcome(
         task=task,
         subspace=subspace,
-        devices=len(came),
-        stopped=sum(device.agent.phase == Phase.STOPPED for device in came),
-        bytes_per_device=sum(device.bytes_sent for device in came) / len(came),
-        retries=sum(device.messages_sent - len(device.reports) for device in came),
-        cuts=sum(device.cuts for device in came),
-        crashes=sum(device.crashes for device in came),
+        devices=came,
+        stopped=tally.phases[Phase.STOPPED],
+        bytes_per_device=tally.bytes_sent / came,
+        retries=tally.retries,
+        cuts=tally.cuts,
+        crashes=tally.crashes,
         seconds=seconds,
         broker=broker,
+        memory=tally.memory,
     )
 
 
-def _why(fleet: Fleet, observer: Observer, daemon: Daemons, patience: float) -> str:
-    phases = dict(Counter(device.agent.phase for device in fleet.devices))
-    reasons = [device.agent.reason for device in fleet.devices if device.agent.reason]
+def _why(tally: Tally, counted: int, daemon: Daemons, patience: float) -> str:
     first = (
         f"the federation did not come to its end{daemon.ending() or f' within {patience:.0f} s'}: "
-        f"{observer.counted} counted, devices are {phases}"
+        f"{counted} counted, devices are {dict(tally.phases)}"
     )
-    lines = [first, *reasons[:1], *daemon.last_words()]
+    lines = [first, *tally.reasons[:1], *daemon.last_words()]
     return "\n".join(lines)

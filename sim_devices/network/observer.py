@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import time
 
-from edge_agent.agent import Phase
 from fsir.errors import FsirError
 from fsir.net.broker import Broker
 from fsir.task.task import Task
 from fsir.wire.decode import decode
 from fsir.wire.messages import Subspace, topic
 from sim_devices.network.connections import Inbox, connection_of
-from sim_devices.network.fleet import Fleet
+from sim_devices.network.fleet.crew import Crew
 
 ASK_AGAIN_SECONDS = 5.0  # the message may have been lost on the way
 
@@ -23,9 +22,9 @@ class FederationError(FsirError):
 class Observer:
     """Reads the subspace, and tells when it counts everybody."""
 
-    def __init__(self, url: str, task: Task, fleet: Fleet) -> None:
+    def __init__(self, url: str, task: Task, crew: Crew) -> None:
         self.subspace: Subspace | None = None
-        self._fleet = fleet
+        self._crew = crew
         # What two aggregators have not opened is less than a cohort of each group.
         secure = task.secure
         self._most_left = 0 if secure is None else secure.groups * (secure.cohort - 1)
@@ -53,9 +52,9 @@ class Observer:
         Of two aggregators, all but those who make no cohort.
         """
         self._read()
-        if self._fleet.done < len(self._fleet.devices):
+        if self._crew.done < self._crew.size:
             return False
-        accepted = sum(device.phase == Phase.SERVING for device in self._fleet.devices)
+        accepted = self._crew.accepted
         if accepted == 0 or self.counted >= max(1, accepted - self._most_left):
             return True
         self._ask_again()

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
+_SHOWN_SECONDS = 0.1  # between two looks of a bar that has no thread
 _EVERY_SECONDS = 10.0  # a line where nobody sees a bar; short runs say nothing
 
 
@@ -32,8 +33,13 @@ def watched(text: str, unit: str) -> Iterator[Callable[[int, int], None]]:
 
 
 @contextmanager
-def bar(text: str, unit: str = "devices done") -> Iterator[Callable[[int, int], None]]:
-    """A function `(done, total)` that moves the bar."""
+def bar(
+    text: str, unit: str = "devices done", *, thread: bool = True
+) -> Iterator[Callable[[int, int], None]]:
+    """A function `(done, total)` that moves the bar; without a `thread` nothing else does.
+
+    A thread of the bar would keep who calls this from being forked.
+    """
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -41,6 +47,15 @@ def bar(text: str, unit: str = "devices done") -> Iterator[Callable[[int, int], 
         TextColumn(unit),
         TimeElapsedColumn(),
     )
-    with Progress(*columns, console=Console(stderr=True)) as progress:
+    with Progress(*columns, console=Console(stderr=True), auto_refresh=thread) as progress:
         item = progress.add_task(text, total=None)
-        yield lambda done, total: progress.update(item, completed=done, total=total)
+        shown = time.monotonic()
+
+        def update(done: int, total: int) -> None:
+            nonlocal shown
+            progress.update(item, completed=done, total=total)
+            if not thread and time.monotonic() - shown >= _SHOWN_SECONDS:
+                shown = time.monotonic()
+                progress.refresh()
+
+        yield update

@@ -115,7 +115,8 @@ class Result:
             "dropped_connections": o.cuts,
             "crashes": o.crashes,
             "broker": o.broker,
-            "seconds": round(o.seconds, 2),
+            "seconds": round(o.seconds, 3),
+            "simulator_mb": round(o.memory / 2**10, 1),
             "seed": seed,
         }
         return table | self._measured()

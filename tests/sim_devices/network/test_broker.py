@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sim_devices.network.broker import BrokerError, LocalBroker
+from sim_devices.network.broker import LocalBroker
+from sim_devices.network.kinds import BrokerError
 
 
 def test_a_url_is_taken_as_it_is_and_a_wrong_one_refused():

@@ -6,7 +6,8 @@ import os
 import pwd
 from pathlib import Path
 
-from sim_devices.network.broker import LocalBroker, find_mosquitto
+from sim_devices.network.broker import LocalBroker
+from sim_devices.network.kinds import find_mosquitto
 
 SHIPPED = Path(__file__).resolve().parents[3] / "deploy" / "mosquitto" / "mosquitto.conf"
 # What Debian's file says beside the listener: memory on, and every limit as mosquitto has it (1000

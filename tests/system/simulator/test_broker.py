@@ -14,8 +14,9 @@ from collections.abc import Callable
 import paho.mqtt.client as mqtt
 import pytest
 
-from sim_devices.network import broker as module
-from sim_devices.network.broker import BrokerError, LocalBroker
+from sim_devices.network import kinds
+from sim_devices.network.broker import LocalBroker
+from sim_devices.network.kinds import BrokerError
 from sim_devices.network.probe import free_port, in_service
 
 PATIENCE = 20.0  # seconds; only reached when something is wrong
@@ -160,7 +161,7 @@ def test_the_embedded_broker_tells_a_client_of_version_5_that_it_has_only_3(embe
 
 def test_the_embedded_broker_ends_with_its_parent():
     port = free_port()
-    program = [sys.executable, "-m", "sim_devices.network.broker_embedded"]
+    program = [sys.executable, "-m", "sim_devices.network.embedded"]
     command = [*program, "--port", str(port), "--follow-stdin"]
     with subprocess.Popen(command, stdin=subprocess.PIPE) as child:
         assert wait_for(lambda: in_service(port))
@@ -220,7 +221,7 @@ def test_nothing_is_left_behind():
 
 
 def test_auto_takes_the_embedded_one_where_there_is_no_mosquitto(monkeypatch):
-    monkeypatch.setattr(module, "find_mosquitto", lambda: None)
+    monkeypatch.setattr(kinds, "find_mosquitto", lambda: None)
     with LocalBroker() as broker:
         broker.start("auto")
         assert broker.kind == "embedded"
@@ -230,6 +231,6 @@ def test_auto_takes_the_embedded_one_where_there_is_no_mosquitto(monkeypatch):
 
 @pytest.mark.broker
 def test_a_broker_that_cannot_start_says_why(monkeypatch, mosquitto_url):
-    monkeypatch.setattr(module, "MOSQUITTO_CONFIG", "no_such_option 1\n")
+    monkeypatch.setattr(kinds, "MOSQUITTO_CONFIG", "no_such_option 1\n")
     with LocalBroker() as broker, pytest.raises(BrokerError, match="no_such_option"):
         broker.start("mosquitto")

@@ -9,7 +9,7 @@ import pytest
 
 from fsir.errors import FsirError
 from sim_devices.network.federation import federate
-from sim_devices.network.fleet import Faults
+from sim_devices.network.fleet.faults import Faults
 from sim_devices.scenarios import scenarios
 from sim_devices.scenarios.evaluation import accuracy, without_network
 from sim_devices.scenarios.tasks import Setting, build
@@ -97,3 +97,21 @@ def test_all_rounds_of_all_devices_are_answered_over_the_network(mosquitto_url):
     assert outcome.stopped == 0
     assert outcome.cuts + outcome.crashes > 0
     assert 0 < outcome.subspace.devices <= outcome.devices == 5
+
+
+@pytest.mark.broker
+def test_several_processes_give_the_same_bits_as_one(mosquitto_url):
+    scenario = scenarios.model("I", 9, 60, 4, seed=3)
+    task = build(scenario.population, scenario.geometry, Setting(epsilon=2.0))
+    faults = Faults(dropout=0.5, crash=0.5)
+    alone, together = (
+        federate(
+            scenario.population, task, broker=mosquitto_url, seed=2, faults=faults, workers=workers
+        )
+        for workers in (1, 3)
+    )
+    assert same(alone.subspace, together.subspace)
+    assert same(alone.subspace, without_network(task, scenario.population.devices, seed=2))
+    assert alone.devices == together.devices == together.subspace.devices == 9
+    assert (alone.cuts, alone.crashes) == (together.cuts, together.crashes)
+    assert alone.bytes_per_device == together.bytes_per_device

@@ -7,7 +7,7 @@ import pytest
 from fsir.task.secure import ROLES
 from sim_devices.network import daemons
 from sim_devices.network.federation import federate
-from sim_devices.network.fleet import Faults
+from sim_devices.network.fleet.faults import Faults
 from sim_devices.scenarios import scenarios
 from sim_devices.scenarios.evaluation import without_network
 from sim_devices.scenarios.tasks import Setting, build

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from sim_devices.network.broker import BrokerError, LocalBroker
+from sim_devices.network.broker import LocalBroker
+from sim_devices.network.kinds import BrokerError
 from sim_devices.network.probe import free_port, in_service, is_taken
 
 

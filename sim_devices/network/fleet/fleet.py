@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import gc
 import heapq
-import random
 import resource
 import selectors
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
 
-from sim_devices.network.device import VirtualDevice
+from edge_agent.agent import Phase
+from sim_devices.network.fleet.device import VirtualDevice
+from sim_devices.network.fleet.tally import Tally
 
 CONNECTING_AT_ONCE = 50  # a broker takes its time to greet thousands
 # Who waits for an answer while thousands of others connect asks again, and makes them all slower.
@@ -27,33 +26,21 @@ LISTENERS = (
     10_000  # in a larger fleet who has a receipt leaves: a process has so many lines at most
 )
 STALLED_SECONDS = 1.0  # without an answer to anybody: they may wait for those who are yet to come
-T = TypeVar("T")
-LATE_SECONDS = 3.0  # after which late devices come
-_TICK_SECONDS = 0.05
-
-
-@dataclass(frozen=True, kw_only=True)
-class Faults:
-    """Shares of the fleet to which something happens, once each."""
-
-    dropout: float = 0.0  # lose their connection half-way
-    crash: float = 0.0  # lose everything that is not in their state, and return
-    late: float = 0.0  # come a while after the others
-    absent: float = 0.0  # never come
+TICK_SECONDS = 0.01
+READING_SECONDS = 0.25  # after which those are heard whose own clock has rung
 
 
 class Fleet:
     """All virtual devices, driven from one loop: a thread each would stop at a few hundred."""
 
-    def __init__(self, devices: Sequence[VirtualDevice], faults: Faults, seed: int) -> None:
-        rng = random.Random(seed)
-        self.devices = _came(devices, faults, rng)
-        for device in self.devices:
-            half = max(1, device.records // 2)
-            device.starts_at = LATE_SECONDS if rng.random() < faults.late else 0.0
-            device.cut_at = half if rng.random() < faults.dropout else None
-            device.crash_at = max(1, half // 2) if rng.random() < faults.crash else None
+    def __init__(self, devices: Sequence[VirtualDevice], of: int | None = None) -> None:
+        """Play these devices; there are more in other processes if they are some `of` so many."""
+        self.devices = devices
+        self.size = len(devices)
         self.done = 0  # devices that have their answer, or take no part
+        everyone = of or self.size
+        self._leaving = everyone > LISTENERS
+        self._most_unanswered = max(1, UNANSWERED_AT_ONCE * self.size // everyone)
         self._selector = selectors.DefaultSelector()
         self._watched: dict[VirtualDevice, int] = {}
         self._due: list[tuple[float, int, VirtualDevice]] = []  # a heap; the latest entry holds
@@ -62,6 +49,15 @@ class Fleet:
         self._finished: set[VirtualDevice] = set()
         self._unanswered: set[VirtualDevice] = set()  # of those who have come
         self._moved_at = float("-inf")  # the last time that one of them had its answer
+
+    @property
+    def accepted(self) -> int:
+        """How many were counted; to be asked when all are done."""
+        return sum(device.phase == Phase.SERVING for device in self.devices)
+
+    def tally(self) -> Tally:
+        """What there is to tell of all of them."""
+        return Tally.of(self.devices)
 
     def run(
         self, finished: Callable[[], bool], seconds: float, progress: Callable[[int], None]
@@ -83,9 +79,9 @@ class Fleet:
             now = time.monotonic()
             more = self._admit(waiting, start, now)
             self._turn_due(now)
-            self._read(self._pause(now, more))
+            self._read(self._pause(now, more), bool(waiting))
             progress(self.done)
-            if not waiting and finished():
+            if finished():
                 return True
         return False
 
@@ -100,7 +96,7 @@ class Fleet:
 
     def _room(self, now: float) -> int:
         """How many may come now."""
-        room = min(UNANSWERED_AT_ONCE - len(self._unanswered), CONNECTING_AT_ONCE)
+        room = min(self._most_unanswered - len(self._unanswered), CONNECTING_AT_ONCE)
         if room <= 0 and now - self._moved_at >= STALLED_SECONDS:
             self._moved_at = now
             return CONNECTING_AT_ONCE
@@ -125,7 +121,7 @@ class Fleet:
         if device.done and device not in self._finished:
             self._finished.add(device)
             self.done = len(self._finished)
-            if len(self.devices) > LISTENERS:
+            if self._leaving:
                 device.rest()
                 self._watch(device)
 
@@ -141,8 +137,8 @@ class Fleet:
     def _pause(self, now: float, more: bool) -> float:
         """How long to wait for something to arrive."""
         if more or not self._due:
-            return 0.0 if more else _TICK_SECONDS
-        return min(max(self._due[0][0] - now, 0.0), _TICK_SECONDS)
+            return 0.0 if more else TICK_SECONDS
+        return min(max(self._due[0][0] - now, 0.0), TICK_SECONDS)
 
     def _watch(self, device: VirtualDevice) -> None:
         """Keep the selector in step with connections that come and go.
@@ -161,8 +157,9 @@ class Fleet:
             self._selector.register(descriptor, selectors.EVENT_READ, device)
             self._watched[device] = descriptor
 
-    def _read(self, timeout: float) -> None:
-        deadline = time.monotonic() + 5 * _TICK_SECONDS
+    def _read(self, timeout: float, more: bool) -> None:
+        """Take what has arrived; not for long while there are more devices to come."""
+        deadline = time.monotonic() + (READING_SECONDS / 10 if more else READING_SECONDS)
         while (events := self._selector.select(timeout)) and time.monotonic() < deadline:
             now = time.monotonic()
             for key, _ in events:
@@ -177,16 +174,6 @@ class Fleet:
         for device in self.devices:
             device.leave()
         self._selector.close()
-
-
-def attendance(devices: int, faults: Faults, seed: int) -> int:
-    """How many of so many devices will come."""
-    return len(_came(range(devices), faults, random.Random(seed)))
-
-
-def _came(devices: Sequence[T], faults: Faults, rng: random.Random) -> list[T]:
-    came = [device for device in devices if rng.random() >= faults.absent]
-    return came or list(devices[:1])
 
 
 def _raise_descriptor_limit() -> None:

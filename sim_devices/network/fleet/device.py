@@ -9,8 +9,10 @@ from edge_agent.agent import Agent, Phase
 from fsir.net.broker import Broker
 from sim_devices.datasets.population import DeviceStream
 from sim_devices.network.connections import Inbox, connection_of
+from sim_devices.network.fleet.faults import Fate
 
 RECORDS_AT_ONCE = 512  # learned by one device before the next one has its turn
+LATE_SECONDS = 3.0  # after which late devices come
 PATIENCE_SECONDS = 10.0  # without a task or an active set before a device asks again
 
 
@@ -18,16 +20,21 @@ class VirtualDevice:
     """One device: its agent, its connection and its stream."""
 
     def __init__(
-        self, stream: DeviceStream, make_agent: Callable[[], Agent], broker: Broker
+        self,
+        stream: DeviceStream,
+        make_agent: Callable[[], Agent],
+        broker: Broker,
+        fate: Fate,
     ) -> None:
         self.name = stream.device
         self.reports: set[bytes] = set()  # different ones; one per stage if all is well
         self.messages_sent = 0  # retries included
         self.crashes = 0
         self.cuts = 0
-        self.starts_at = 0.0
-        self.cut_at: int | None = None  # lose the connection at this record
-        self.crash_at: int | None = None
+        half = max(1, len(stream) // 2)
+        self.starts_at = LATE_SECONDS if fate.late else 0.0
+        self.cut_at = half if fate.dropped else None  # lose the connection at this record
+        self.crash_at = max(1, half // 2) if fate.crashed else None
         self._stream = stream
         self._make_agent = make_agent
         self._broker = broker

@@ -7,7 +7,7 @@ import asyncio
 from amqtt.contexts import BrokerConfig, ListenerConfig
 from amqtt.session import Session
 
-from sim_devices.network.broker_embedded import AcceptEveryone, EmbeddedBroker
+from sim_devices.network.embedded.engine import AcceptEveryone, EmbeddedBroker
 
 NAME = "fsir-agent-pi"
 TOPIC = "fsir/1/test/receipt/pi"

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from sim_devices.network import fleet as fleets
-from sim_devices.network.fleet import Faults, Fleet
+from sim_devices.network.fleet import fleet as fleets
+from sim_devices.network.fleet.fleet import Fleet
 
 
 class Waiting:
@@ -49,7 +49,7 @@ class Waiting:
 
 @contextmanager
 def fleet_of(*devices: Waiting) -> Iterator[Fleet]:
-    fleet = Fleet(devices, Faults(), seed=1)  # type: ignore[arg-type]
+    fleet = Fleet(devices)  # type: ignore[arg-type]
     try:
         yield fleet
     finally:
@@ -124,19 +124,23 @@ def crowd(size: int, *, unanswered: bool) -> list[Waiting]:
     return devices
 
 
+def come(devices: list[Waiting]) -> Callable[[], bool]:
+    """Whether each of them has had a turn."""
+    return lambda: all(device.turns for device in devices)
+
+
 def test_no_more_come_than_can_be_answered_while_answers_are_awaited(few: int) -> None:
     devices = crowd(2 * few, unanswered=True)
     with fleet_of(*devices) as fleet:
         fleet._moved_at = time.monotonic()
-        assert not fleet.run(lambda: True, 1.0, nothing)
+        assert not fleet.run(come(devices), 1.0, nothing)
     assert sum(device.turns for device in devices) == few
 
 
 def test_all_come_where_all_are_answered(few: int) -> None:
     devices = crowd(2 * few, unanswered=False)
     with fleet_of(*devices) as fleet:
-        assert fleet.run(lambda: True, 10.0, nothing)
-    assert all(device.turns for device in devices)
+        assert fleet.run(come(devices), 10.0, nothing)
 
 
 def test_who_waits_for_those_yet_to_come_does_not_keep_them_out(
@@ -145,8 +149,17 @@ def test_who_waits_for_those_yet_to_come_does_not_keep_them_out(
     monkeypatch.setattr(fleets, "STALLED_SECONDS", 0.01)
     devices = crowd(4 * few, unanswered=True)
     with fleet_of(*devices) as fleet:
-        assert fleet.run(lambda: True, 20.0, nothing)
-    assert all(device.turns for device in devices)
+        assert fleet.run(come(devices), 20.0, nothing)
+
+
+def test_those_in_other_processes_wait_for_answers_too(few: int) -> None:
+    """A third of the devices may keep a third of all answers waiting."""
+    devices = crowd(few, unanswered=True)
+    fleet = Fleet(devices, of=3 * few)  # type: ignore[arg-type]
+    fleet._moved_at = time.monotonic()
+    assert not fleet.run(come(devices), 1.0, nothing)
+    fleet.close()
+    assert sum(device.turns for device in devices) == few // 3
 
 
 @pytest.mark.parametrize("listeners", [2, 3])
@@ -157,5 +170,5 @@ def test_who_has_a_receipt_leaves_a_broker_that_cannot_hold_all(
     devices = crowd(3, unanswered=False)
     devices[0].done = True
     with fleet_of(*devices) as fleet:
-        assert fleet.run(lambda: True, 10.0, nothing)
+        assert fleet.run(come(devices), 10.0, nothing)
     assert [device.rested for device in devices] == [listeners < 3, False, False]

@@ -1,28 +1,15 @@
-"""The embedded MQTT broker: `python -m sim_devices.network.broker_embedded --port N`,
-loopback only, no files, no root.
-
-It is amqtt with those traps closed that a federation would fall into; each has a test. As it comes,
-a hundred devices that join at once get 38,000 messages meant for others, lose their connection 700
-times and take half a minute; here none of it happens and they take a third of a second. What
-remains is the engine's own: MQTT 3.1.1 only (a client that asks for 5 is told so), nothing survives
-the process, a message that a client does not acknowledge within five seconds is dropped and never
-sent again, and a fraction of mosquitto's rate. The protocol's receipts and retries cover that.
-"""
+"""amqtt without the traps that a federation would fall into."""
 
 from __future__ import annotations
 
-import argparse
 import asyncio
 import contextlib
-import logging
-import os
-import resource
-import signal
 from collections import deque
+from collections.abc import Iterator
 from typing import Any
 
 from amqtt.broker import Broker
-from amqtt.contexts import BrokerConfig, ListenerConfig
+from amqtt.contexts import BrokerConfig
 from amqtt.mqtt.protocol.broker_handler import BrokerProtocolHandler
 from amqtt.plugins.base import BaseAuthPlugin
 from amqtt.session import Session
@@ -40,11 +27,32 @@ class AcceptEveryone(BaseAuthPlugin):  # type: ignore[misc]
         return True
 
 
-class _Subscriptions(dict[str, list[tuple[Session, int]]]):
-    """By filter; amqtt spells them all out at every subscription, for a log that nobody reads."""
+Reader = tuple[Session, int]  # and its quality of service
+
+
+class _Readers(dict[str | None, Reader]):
+    """Of one filter, by the name of the client; amqtt takes it for a list of readers."""
+
+    def append(self, reader: Reader) -> None:
+        """One more."""
+        self[reader[0].client_id] = reader
+
+    def __iter__(self) -> Iterator[Reader]:  # type: ignore[override]
+        return iter(self.values())
+
+
+class _Subscriptions(dict[str, _Readers]):
+    """By filter. amqtt spells them all out at every subscription, for a log that nobody reads."""
+
+    def __setitem__(self, wanted: str, _nobody: list[Reader]) -> None:  # type: ignore[override]
+        super().__setitem__(wanted, _Readers())
 
     def __repr__(self) -> str:
         return f"{len(self)} filters"
+
+    def __iter__(self) -> Iterator[str]:
+        """None: amqtt would send to who connects what is retained for anybody's filters."""
+        return iter(())
 
 
 def _is_pattern(wanted: str) -> bool:
@@ -57,18 +65,34 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
 
     def __init__(self, config: BrokerConfig) -> None:
         super().__init__(config)
-        self._subscribing: set[str | None] = set()
         self._newest: dict[str | None, BrokerProtocolHandler] = {}  # by the name of the client
         self._subscriptions = _Subscriptions()
         self._patterns: set[str] = set()  # filters with wildcards
+        self._filters: dict[str | None, set[str]] = {}  # of each client
 
     # amqtt compares each message with the filters of all clients, and each filter with all that is
     # retained: with a thousand devices it does little else. Most filters name one topic.
 
     async def add_subscription(self, subscription: tuple[str, int], session: Session) -> int:
-        if _is_pattern(subscription[0]):
-            self._patterns.add(subscription[0])
-        return int(await super().add_subscription(subscription, session))
+        wanted, asked = subscription
+        self._filters.setdefault(session.client_id, set()).add(wanted)
+        if _is_pattern(wanted):
+            self._patterns.add(wanted)
+        if not (readers := self._subscriptions.get(wanted)):
+            return int(await super().add_subscription(subscription, session))
+        if session.client_id not in readers:
+            readers.append((session, asked))
+        return asked
+
+    def _del_subscription(self, a_filter: str, session: Session) -> int:
+        readers = self._subscriptions.get(a_filter, _Readers())
+        return int(readers.pop(session.client_id, None) is not None)
+
+    async def _del_all_subscriptions(self, session: Session) -> None:
+        for wanted in self._filters.pop(session.client_id, set()):
+            self._del_subscription(wanted, session)
+            if not self._subscriptions.get(wanted):
+                self._subscriptions.pop(wanted, None)
 
     async def _run_broadcast(self, running_tasks: deque[asyncio.Future[Any]]) -> None:
         message = await self._broadcast_queue.get()
@@ -87,7 +111,7 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
         return [
             reader
             for wanted in (topic, *patterns)
-            for reader in self._subscriptions.get(wanted, [])
+            for reader in self._subscriptions.get(wanted, _Readers())
         ]
 
     # amqtt forgets the subscriptions of a client whose name comes a second time, and leaves it
@@ -135,27 +159,11 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
             await handler.handle_connection_closed()
         await super()._client_message_loop(client_session, handler)
 
-    async def _handle_subscription(
-        self,
-        client_session: Session,
-        handler: BrokerProtocolHandler,
-        subscribe_waiter: asyncio.Future[Any],
-    ) -> None:
-        self._subscribing.add(client_session.client_id)
-        try:
-            await super()._handle_subscription(client_session, handler, subscribe_waiter)
-        finally:
-            self._subscribing.discard(client_session.client_id)
-
     async def _publish_retained_messages_for_subscription(
         self, subscription: tuple[str, int], session: Session
     ) -> None:
-        # amqtt calls this not only when a client subscribes but, when it connects, for the
-        # subscriptions of *all* clients: each device would get the receipts of every other. It
-        # iterates over the table of subscriptions meanwhile and dies if another client subscribes
-        # in between: hence no await here, the sends run as tasks.
-        if session.client_id not in self._subscribing:
-            return
+        # amqtt iterates over the table of subscriptions meanwhile and dies if another client
+        # subscribes in between: hence no await here, the sends run as tasks.
         wanted, granted = subscription
         for topic in self._retained(wanted):
             retained = self._retained_messages[topic]
@@ -189,48 +197,3 @@ class EmbeddedBroker(Broker):  # type: ignore[misc]
             self._tasks_queue.append(
                 asyncio.ensure_future(handler.mqtt_publish(topic, data, qos, retain=retain))
             )
-
-
-async def listen(port: int, *, follow_stdin: bool) -> None:
-    """Listen on the loopback interface until a signal comes or, if asked to follow it,
-    standard input is closed."""
-    config = BrokerConfig(
-        listeners={"default": ListenerConfig(bind=f"127.0.0.1:{port}")},
-        plugins={f"{AcceptEveryone.__module__}.{AcceptEveryone.__qualname__}": {}},
-    )
-    broker = EmbeddedBroker(config)
-    ended = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, ended.set)
-    if follow_stdin:
-        # The end of the pipe tells that the parent is gone, however it went: no broker is left
-        # behind.
-        loop.add_reader(0, lambda: None if os.read(0, 1024) else ended.set())
-    await broker.start()
-    await ended.wait()
-    with contextlib.suppress(asyncio.TimeoutError):
-        await asyncio.wait_for(broker.shutdown(), timeout=5)
-
-
-def main(arguments: list[str] | None = None) -> None:
-    """Command line of the child process that `sim_devices.network.broker` starts;
-    also of use by hand."""
-    parser = argparse.ArgumentParser(
-        prog="python -m sim_devices.network.broker_embedded", description=__doc__
-    )
-    parser.add_argument("--port", type=int, required=True, help="TCP port on 127.0.0.1")
-    parser.add_argument(
-        "--follow-stdin", action="store_true", help="end when standard input is closed"
-    )
-    chosen = parser.parse_args(arguments)
-    logging.basicConfig(level=logging.ERROR, format="%(asctime)s %(name)s %(message)s")
-    # One descriptor per client: the usual soft limit of 1024 would stop at about a thousand
-    # devices.
-    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-    asyncio.run(listen(chosen.port, follow_stdin=chosen.follow_stdin))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,1 @@
+"""The embedded broker, in a process of its own."""

@@ -1,0 +1,1 @@
+"""The virtual devices of a simulated federation, and who plays them."""
