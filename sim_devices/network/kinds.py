@@ -84,8 +84,8 @@ def warning(kind: str, devices: int) -> str:
     if "://" in kind or devices < SLOW_DEVICES or available(kind) != "embedded":
         return ""
     return (
-        f"{devices} devices over the embedded broker: from {SLOW_DEVICES} on mosquitto is several "
-        "times as fast (apt install mosquitto; --broker mosquitto)"
+        f"{devices} devices over the embedded broker: from {SLOW_DEVICES} on mosquitto is much "
+        "faster (apt install mosquitto; --broker mosquitto)"
     )
 
 
