@@ -50,7 +50,7 @@ def a_round(*, largest: bool) -> Told:
         one for size in SIZES for who in (OURS, EMBEDDED, BARE, FLOWER) for one in _one(who, size)
     ]
     if largest:
-        told += [one for who in (OURS, BARE) for one in _one(who, LARGEST)]
+        told += _one(OURS, LARGEST)
     return told
 
 
