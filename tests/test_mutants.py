@@ -28,7 +28,7 @@ def test_a_mutant_fits_the_source_and_still_compiles(tmp_path, mutant):
 
 
 def test_all_mistakes_are_there_once():
-    assert len(MUTANTS) == len({mutant.name for mutant in MUTANTS}) == 54
+    assert len(MUTANTS) == len({mutant.name for mutant in MUTANTS}) == 55
 
 
 @pytest.mark.parametrize(("text", "times"), [("nothing", 0), ("x = 1\nx = 1\n", 2)])

@@ -140,8 +140,12 @@ class LocalBroker:
             return "\n".join(text.splitlines()[-lines:])
         return ""
 
+    def _command(self, directory: Path) -> list[str]:
+        """What to start; one with other settings says it in another way."""
+        return command_of(self.kind, self._port, directory)
+
     def _launch(self, directory: Path) -> None:
-        command = command_of(self.kind, self._port, directory)
+        command = self._command(directory)
         with (directory / "broker.log").open("ab") as log:
             # Its own session: Ctrl-C reaches us first, and the broker stays until the devices have
             # said good-bye.
