@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -31,6 +32,14 @@ settings.register_profile("patient", _PATIENT)
 # What lands is decided by the same examples each time; everybody else's runs look for new ones.
 settings.register_profile("ci", _PATIENT, derandomize=True)
 settings.load_profile("ci" if IN_CI else "patient")
+
+
+def pytest_configure() -> None:
+    """Let programs that tests start be stopped by Ctrl-C.
+
+    What a shell has put into the background ignores it, and so do all children.
+    """
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)
