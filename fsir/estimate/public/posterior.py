@@ -69,21 +69,23 @@ def posterior(public: Public, totals: Totals, clip: float) -> Posterior:
     m = means(totals, _accepted(totals))
     right, right_sd = _public_right(public, m)
     shares = _shares(m, _expected_shares(public))
-    shifts = _shifts(m, shares, public, 1.0)
+    clipped = _shifts(m, shares, public, np.ones(len(shares)))
+    believed = np.array([found.believed for found in clipped])
     # What the clip took is given back as far as noise lets shifts be believed: with much noise it
     # would be noise that is made larger.
-    believed = float(shares @ [found.believed for found in shifts])
-    kept = kept_by(m.second[:q, :q], m.levels, clip).towards_one(believed)
+    kept = kept_by(m.second[:q, :q], m.levels, clip, _lengths(clipped), shares / shares.sum())
+    kept = kept.towards_one(believed)
     shifts = _shifts(m, shares, public, kept.length)
     shift = np.stack([found.shift for found in shifts])
-    spread = m.second[:q, :q] / kept.square - (shift.T * shares) @ shift
-    spread_noise = m.levels.off_diagonal / kept.square**2
+    square = float(shares @ kept.square / shares.sum())
+    spread = (m.second[:q, :q] - (shift.T * shares * kept.square) @ shift) / square
+    spread_noise = m.levels.off_diagonal / square**2
     return Posterior(
         N=m.N,
         public=centres,
         centres=centres + shift,
         variances=np.array([found.variance for found in shifts]),
-        believed=believed,
+        believed=float(shares @ believed),
         strangeness=np.array([found.strangeness for found in shifts]),
         within=within_slices(spread, spread_noise),
         # What is cut off for fear of noise is as large as the noise that is left.
@@ -127,12 +129,17 @@ def _accepted(totals: Totals) -> int:
     return max(1, round(totals.n - believed * missing))
 
 
-def _shifts(m: Means, shares: Matrix, public: Public, kept: float) -> list[Shift]:
-    """The shifts of the slices, where the clip has left so much of a record."""
-    observed = (m.sums[: public.coordinates] / shares).T / kept
+def _shifts(m: Means, shares: Matrix, public: Public, kept: Matrix) -> list[Shift]:
+    """The shifts of the slices, where the clip has left so much of their records."""
+    observed = (m.sums[: public.coordinates] / (shares * kept)).T
     noise = m.levels.sums / (shares * kept) ** 2 + 1.0 / (shares * m.N)
     rows = zip(observed, noise, _records(public), strict=True)
     return [shrunk(d, v, variances_tried(n)) for d, v, n in rows]
+
+
+def _lengths(shifts: list[Shift]) -> Matrix:
+    """How long they are without their noise: their own length is that of their mean, shorter."""
+    return np.array([np.linalg.norm(s.shift) / max(s.believed, 1e-300) ** 0.5 for s in shifts])
 
 
 def _public_right(public: Public, m: Means) -> tuple[float | None, float | None]:
