@@ -10,9 +10,11 @@ from sim_devices.worth.cell import Budget, Cell
 pytestmark = [pytest.mark.data, pytest.mark.slow, pytest.mark.timeout(1800)]
 
 
-def cells(name, *budgets):
+def cells(name, *budgets, shared=False):
     chosen = sets.load(name, seed=1, splits=0, every=1)
-    runs = [grid.runs_of(chosen.scenario(k), budgets, 1000 + k) for k in chosen.chosen]
+    runs = [
+        grid.runs_of(chosen.scenario(k), budgets, 1000 + k, shared=shared) for k in chosen.chosen
+    ]
     found = [Cell(name, budget, tuple(run[budget] for run in runs)) for budget in budgets]
     for cell in found:
         print(cell.row())
@@ -25,6 +27,13 @@ def test_six_activities_of_har(data_dir, monkeypatch):
     assert one.means["federation"] >= 0.86
     assert two.means["federation"] >= 0.82
     assert more.means["federation"] >= 0.885
+
+
+def test_six_activities_of_har_with_two_aggregators(data_dir, monkeypatch):
+    monkeypatch.setenv("FSIR_DATA", str(data_dir))
+    one, two = cells("har", Budget(1.0), Budget(1.0, 2), shared=True)
+    assert one.means["federation"] >= 0.90
+    assert two.means["federation"] >= 0.87
 
 
 def test_six_activities_from_the_raw_signals_of_hapt(data_dir, monkeypatch):
