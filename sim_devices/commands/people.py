@@ -143,7 +143,7 @@ def _repeated(
     results = []
     for seed in range(options.seed, options.seed + options.repeat):
         outcome = federation(options, scenario, delta, options.mechanism, dimension, seed=seed)
-        results.append(evaluate(outcome, scenario, False))
+        results.append(evaluate(outcome, scenario))
     scores = [result.accuracy for result in results if result.accuracy is not None]
     summary = {"accuracy": float(np.mean(scores)), "worst": min(scores), "accuracies": scores}
     return results[-1].table(options.seed) | summary

@@ -18,6 +18,7 @@ from sim_devices.network.fleet.faults import Faults
 from sim_devices.network.kinds import warning
 from sim_devices.results import report
 from sim_devices.results.result import Result, evaluate
+from sim_devices.scenarios.controls import Ahead
 from sim_devices.scenarios.scenarios import Scenario
 from sim_devices.scenarios.tasks import Setting, build
 
@@ -52,14 +53,15 @@ def run(
     directory = picture_folder(options.out / scenario.population.name)
     mechanisms = COMPARED if compare else (options.mechanism,)
     results: list[Result] = []
+    controls = Ahead(scenario)
     for mechanism in mechanisms:
-        outcome = federation(options, scenario, deltas[0], mechanism, dimension)
-        controlled = mechanism == options.mechanism
-        results.append(evaluate(outcome, scenario, controlled, options.seed))
+        ahead = controls if mechanism == options.mechanism else None
+        outcome = federation(options, scenario, deltas[0], mechanism, dimension, ahead=ahead)
+        results.append(evaluate(outcome, scenario, ahead, options.seed))
     beside = []
     for delta in deltas[1:] if len(mechanisms) == 1 else []:
         outcome = federation(options, scenario, delta, options.mechanism, dimension)
-        beside.append(evaluate(outcome, scenario, False))
+        beside.append(evaluate(outcome, scenario))
     _tell(options, scenario, results, beside, directory)
     return 0
 
@@ -92,6 +94,7 @@ def federation(
     *,
     seed: int | None = None,
     patience: float = PATIENCE_SECONDS,
+    ahead: Ahead | None = None,
 ) -> Outcome:
     """One federation over MQTT, with a bar that shows how far it is."""
     cohort = cohort_of(options, len(scenario.population.devices), absent=options.absent)
@@ -106,6 +109,8 @@ def federation(
         cohort=cohort,
     )
     task = build(scenario.population, scenario.geometry, setting)
+    if ahead is not None and cohort is None:  # two aggregators add their keys to the task
+        ahead.begin(task)
     if words := warning(options.broker, len(scenario.population.devices)):
         print(f"fsir-sim: {words}", file=sys.stderr)
     with _progress(f"{task.name}, {mechanism}, delta {task.privacy.delta:.1g}") as update:

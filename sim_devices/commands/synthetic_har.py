@@ -8,6 +8,8 @@ import sys
 from sim_devices.commands.options import add_federation
 from sim_devices.commands.people import add_people, chosen_of, run_people, volunteer_of
 from sim_devices.commands.trust import add_trust
+from sim_devices.cores import one_thread_each
+from sim_devices.meanwhile import loading
 
 PAGE = {"description": "invented people with a phone, no download"}
 
@@ -21,18 +23,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     """Run it."""
+    one_thread_each()
     from sim_devices.scenarios import scenarios
 
     if sys.stderr.isatty():
         print(
             "inventing people, their signals and 561 features of each window ...", file=sys.stderr
         )
-    scenario = scenarios.synthetic_har(
-        options.devices,
-        options.windows,
-        not options.six,
-        volunteer_of(options, "person-01"),
-        options.seed,
-        chosen_of(options),
-    )
+    with loading("sim_devices.commands.running", "matplotlib.pyplot"):
+        scenario = scenarios.synthetic_har(
+            options.devices,
+            options.windows,
+            not options.six,
+            volunteer_of(options, "person-01"),
+            options.seed,
+            chosen_of(options),
+        )
     return run_people(options, scenario, paper_first=False)

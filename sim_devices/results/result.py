@@ -15,7 +15,7 @@ from fsir.wire.messages import Subspace
 from sim_devices.network.federation import Outcome
 from sim_devices.results.picture import Panel
 from sim_devices.scenarios.control import Beside, Variant
-from sim_devices.scenarios.controls import beside
+from sim_devices.scenarios.controls import Ahead
 from sim_devices.scenarios.evaluation import Judged, judged, named_wrongly, projected
 from sim_devices.scenarios.number_controls import explained, loss_of
 from sim_devices.scenarios.scenarios import Scenario
@@ -143,8 +143,10 @@ class Result:
         return table
 
 
-def evaluate(outcome: Outcome, scenario: Scenario, with_controls: bool, seed: int = 0) -> Result:
-    """Test a subspace on those who took no part."""
+def evaluate(
+    outcome: Outcome, scenario: Scenario, ahead: Ahead | None = None, seed: int = 0
+) -> Result:
+    """Test a subspace on those who took no part; beside controls, if somebody works on them."""
     population = scenario.population
     task = outcome.task
     subspace = outcome.subspace
@@ -155,9 +157,9 @@ def evaluate(outcome: Outcome, scenario: Scenario, with_controls: bool, seed: in
         result = replace(result, judged=judged(task, subspace, population.unseen))
     else:
         result = replace(result, explained=explained(task, subspace, population.unseen))
-    if not with_controls:
+    if ahead is None:
         return result
-    result = replace(result, beside=beside(scenario, task, subspace))
+    result = replace(result, beside=ahead.controls(task, subspace))
     return replace(result, verdict=_verdict(result, seed))
 
 
