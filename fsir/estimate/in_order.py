@@ -12,7 +12,7 @@ import numpy as np
 
 from fsir.arrays import Matrix
 
-_AT_A_TIME = 2**17  # products that are held at once: a megabyte, which stays close to the processor
+_AT_A_TIME = 2**16  # products that are held at once: half a megabyte, close to the processor
 
 
 def product(X: Matrix, B: Matrix) -> Matrix:
@@ -26,9 +26,10 @@ def product(X: Matrix, B: Matrix) -> Matrix:
     sums: Matrix = np.empty((len(X), B.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):  # infinity is an answer, as it is to BLAS
         for start in range(0, len(X), rows):
-            terms = X[start : start + rows].T[:, :, None] * B[:, None, :]
+            across = np.ascontiguousarray(X[start : start + rows].T)
+            terms = across[:, None, :] * B[:, :, None]  # rows last: there are more of them
             # `accumulate` has one order; `sum` takes another where that is faster.
-            sums[start : start + rows] = np.add.accumulate(terms, axis=0)[-1]
+            sums[start : start + rows] = np.add.accumulate(terms, axis=0)[-1].T
     return sums
 
 
