@@ -46,13 +46,12 @@ def of_classes(
 ) -> Iterator[Control]:
     """All of them: guessing, what is public, one device, no noise, everything in one place."""
     whole = _whole(scenario)
-    unseen = scenario.population.unseen
     yield measured("always the commonest class", _guessing(whole), whole.unseen, public=True)
     yield from _of_sample(scenario, learned, subspace)
     if alone is not None:
-        yield measured(alone.name, _measure(alone), unseen, public=True)
+        yield _of_variant(alone, public=True)
     yield _one_device(learned, whole)
-    yield measured(quiet.name, _measure(quiet), unseen, private=False)
+    yield _of_variant(quiet, private=False)
     pooled = _naming(learned.pooled)
     name = "all records in one place: plain LDA (not private)"
     yield measured(name, pooled, whole.unseen, private=False)
@@ -76,8 +75,16 @@ def _guessing(whole: Population) -> Measure:
     return lambda streams: float(np.mean(together(streams)[1] == commonest))
 
 
-def _measure(variant: Variant) -> Measure:
-    return lambda streams: accuracy(variant.task, variant.subspace, streams)
+def _of_variant(variant: Variant, *, public: bool = False, private: bool = True) -> Control:
+    if variant.judged is None:
+        raise AssertionError(f"{variant.name}: of classes, and nobody has judged it")
+    return Control(
+        name=variant.name,
+        score=variant.judged.accuracy,
+        public=public,
+        private=private,
+        measure=lambda streams: accuracy(variant.task, variant.subspace, streams),
+    )
 
 
 def _naming(model: lda.Linear, columns: list[int] | None = None) -> Measure:

@@ -58,9 +58,11 @@ def beside(scenario: Scenario, task: Task, subspace: Subspace) -> Beside:
 
 
 def _variants(scenario: Scenario, task: Task) -> Variants:
+    population = scenario.population
     plain = noiseless(task)
-    learned = without_network(plain, scenario.population.devices)
-    quiet = Variant("the same devices without noise", plain, learned)
+    learned = without_network(plain, population.devices)
+    name = "the same devices without noise"
+    quiet = Variant.of(name, plain, learned, population.unseen)
     return Variants(_alone(scenario, task), quiet)
 
 
@@ -69,8 +71,9 @@ def _alone(scenario: Scenario, task: Task) -> Variant | None:
     if scenario.volunteer is None:
         return None
     name = f"{scenario.called} alone: this task, no reports"
+    unseen = scenario.population.unseen
     if task.public is not None:
-        return Variant(name, task, without_reports(task))
+        return Variant.of(name, task, without_reports(task), unseen)
     plain = noiseless(task)
     plain = replace(plain, report=replace(plain.report, records=len(scenario.volunteer)))
-    return Variant(name, plain, without_network(plain, [scenario.volunteer]))
+    return Variant.of(name, plain, without_network(plain, [scenario.volunteer]), unseen)
