@@ -104,7 +104,8 @@ def run_people(options: Namespace, scenario: Scenario, *, paper_first: bool) -> 
     """Run the federation; with `paper_first` and no delta asked for, with both deltas."""
     import numpy as np
 
-    from sim_devices.commands.running import SAFE_DELTA, delta_of, run
+    from sim_devices.commands.running import run
+    from sim_devices.commands.trust.setting import SAFE_DELTA, delta_of
     from sim_devices.datasets.population import with_shuffled_responses
 
     if options.shuffle:

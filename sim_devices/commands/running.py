@@ -9,10 +9,9 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from fsir.errors import FsirError
 from fsir.net.files import writing
 from sim_devices.commands.options import picture_folder
-from sim_devices.commands.trust import cohort_of
+from sim_devices.commands.trust.setting import setting_of
 from sim_devices.network.federation import PATIENCE_SECONDS, Outcome, federate
 from sim_devices.network.fleet.faults import Faults
 from sim_devices.network.kinds import warning
@@ -20,25 +19,9 @@ from sim_devices.results import report
 from sim_devices.results.result import Result, evaluate
 from sim_devices.scenarios.controls import Ahead
 from sim_devices.scenarios.scenarios import Scenario
-from sim_devices.scenarios.tasks import Setting, build
+from sim_devices.scenarios.tasks import build
 
 COMPARED = ("none", "gaussian", "iid", "vgm")
-SAFE_DELTA = 1e-6
-SHAREABLE = ("gaussian", "none")  # mechanisms that two aggregators can open sums of
-
-
-def delta_of(options: Namespace) -> float | None:
-    """The delta that was asked for; None for the paper's."""
-    if options.delta is None:
-        return SAFE_DELTA
-    if options.delta == "paper":
-        return None
-    try:
-        return float(options.delta)
-    except ValueError:
-        raise FsirError(
-            f"--delta {options.delta!r}: give a number such as 1e-6, or `paper` for n^-1.1"
-        ) from None
 
 
 def run(
@@ -97,21 +80,12 @@ def federation(
     ahead: Ahead | None = None,
 ) -> Outcome:
     """One federation over MQTT, with a bar that shows how far it is."""
-    cohort = cohort_of(options, len(scenario.population.devices), absent=options.absent)
-    if mechanism not in SHAREABLE:
-        cohort = None  # --compare shows these beside it
-    setting = Setting(
-        epsilon=options.epsilon,
-        delta=delta,
-        unit_records=options.unit_records,
-        mechanism=mechanism,
-        dimension=dimension,
-        cohort=cohort,
-    )
+    devices = len(scenario.population.devices)
+    setting = setting_of(options, devices, delta, mechanism, dimension)
     task = build(scenario.population, scenario.geometry, setting)
-    if ahead is not None and cohort is None:  # two aggregators add their keys to the task
+    if ahead is not None and setting.cohort is None:  # two aggregators add their keys to the task
         ahead.begin(task)
-    if words := warning(options.broker, len(scenario.population.devices)):
+    if words := warning(options.broker, devices):
         print(f"fsir-sim: {words}", file=sys.stderr)
     with _progress(f"{task.name}, {mechanism}, delta {task.privacy.delta:.1g}") as update:
         return federate(
@@ -122,7 +96,7 @@ def federation(
             faults=_faults(options),
             progress=update,
             patience=patience,
-            cohort=cohort,
+            cohort=setting.cohort,
         )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from sim_devices.cores import cores
 from sim_devices.datasets.population import DataError, DeviceStream
-from sim_devices.datasets.synthetic_stream import stream
+from sim_devices.datasets.synthetic_stream import name_of, stream
 
 _WINDOWS_EACH = 2000  # that are worth another process
 
@@ -62,7 +62,7 @@ def _collected(numbers: Sequence[int], process: subprocess.Popen[bytes]) -> dict
             f"inventing people {list(numbers)}: process ended with {process.returncode}"
         )
     return {
-        number: DeviceStream(f"person-{number:02d}", np.load(written), np.load(written))
+        number: DeviceStream(name_of(number), np.load(written), np.load(written))
         for number in numbers
     }
 

@@ -17,10 +17,15 @@ from sim_devices.datasets.synthetic_motion import Person, Rng, bout, draw_person
 LONGEST_BOUT_WINDOWS = 10
 
 
+def name_of(number: int) -> str:
+    """What person `number` is called."""
+    return f"person-{number:02d}"
+
+
 def stream(number: int, windows: int, seed: int, columns: list[int]) -> DeviceStream:
     """Person `number` of a seed: the same whoever else is invented, and where."""
     rng = np.random.default_rng([seed, number])
-    return recorded(f"person-{number:02d}", draw_person(rng), windows, rng, columns)
+    return recorded(name_of(number), draw_person(rng), windows, rng, columns)
 
 
 def recorded(name: str, person: Person, windows: int, rng: Rng, columns: list[int]) -> DeviceStream:

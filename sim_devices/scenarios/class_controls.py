@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsir.arrays import Matrix
-from fsir.task.public_sample import varying
 from fsir.wire.messages import Subspace
 from sim_devices.datasets.population import DeviceStream, Population
 from sim_devices.scenarios import lda
 from sim_devices.scenarios.control import Control, Measure, Variant, measured
 from sim_devices.scenarios.evaluation import accuracy
+from sim_devices.scenarios.proposed import varying_columns
 from sim_devices.scenarios.scenarios import Scenario
 
 MOST_ALONE = 10  # devices that are tried alone, evenly spread: the mean of more says the same
@@ -35,7 +35,7 @@ def models(scenario: Scenario) -> Models:
     sample = _sample(scenario)
     devices = _whole(scenario).devices
     return Models(
-        sample={} if sample is None else _fits(scenario, sample, _every(sample)),
+        sample={} if sample is None else _fits(scenario, sample, varying_columns(sample)),
         each=[lda.plain(stream.X, stream.y) for stream in spread(devices)],
         pooled=lda.plain(*together(devices)),
     )
@@ -112,10 +112,6 @@ def _sample(scenario: Scenario) -> DeviceStream | None:
     return scenario.public or scenario.volunteer
 
 
-def _every(sample: DeviceStream) -> list[int]:
-    return np.flatnonzero(varying(sample.X)).tolist()  # the others tell nothing apart
-
-
 def _fits(scenario: Scenario, sample: DeviceStream, columns: list[int]) -> dict[str, lda.Linear]:
     """What the sample says by these features, in each way."""
     X = sample.X[:, columns]
@@ -128,7 +124,7 @@ def _of_sample(scenario: Scenario, learned: Models, subspace: Subspace) -> Itera
     if sample is None:
         return
     whole = _whole(scenario)
-    every = _every(sample)
+    every = varying_columns(sample)
     fits = [(every, learned.sample)]
     kept = [whole.features.index(name) for name in subspace.features]
     if len(kept) < len(every):
