@@ -30,8 +30,9 @@ __all__ = ["CHANNELS", "FEATURE_NAMES", "features", "scale"]
 CHANNELS = tuple(
     f"{kind}_{axis}" for kind in ("body_acc", "body_gyro", "total_acc") for axis in "xyz"
 )
-# Windows at a time: this bounds the memory of a long batch; in a stream only a few come at once.
-BLOCK_WINDOWS = 32
+# Windows at a time: what is made of them on the way stays in the processor's cache, and the memory
+# of a long batch is bounded; in a stream only a few come at once.
+BLOCK_WINDOWS = 16
 
 _ROWS = tuple((signal, axis) for signal in names.TIME_SIGNALS for axis in names.AXES)
 _MAGNITUDES = tuple((signal, "") for signal in names.TIME_MAGNITUDES if signal != "tGravityAccMag")
@@ -69,6 +70,8 @@ def _jerk(x: Matrix) -> Matrix:
 
 def _block(signals: Matrix) -> Matrix:
     m = len(signals)
+    # Sample by sample: what is summed over time is so for all signals and windows at once.
+    signals = np.asfortranarray(signals)
     now = signals[..., :WINDOW]
     body = now[:, 0:3]
     gyro = now[:, 3:6]
@@ -78,7 +81,8 @@ def _block(signals: Matrix) -> Matrix:
     moving = (body, body_jerk, gyro, gyro_jerk)
     magnitudes = [np.sqrt((x * x).sum(1, keepdims=True)) for x in moving]
     time = np.concatenate([body, gravity, body_jerk, gyro, gyro_jerk, *magnitudes], axis=1)
-    spectra = np.abs(np.fft.rfft(time[:, _TRANSFORMED], axis=-1)[..., 1:]) * (2 / WINDOW)
+    transformed = np.fft.rfft(np.ascontiguousarray(time[:, _TRANSFORMED]))
+    spectra = np.abs(transformed[..., 1:]) * (2 / WINDOW)
     tables = [
         *_common(time),
         *_of_time(time),
@@ -91,9 +95,10 @@ def _block(signals: Matrix) -> Matrix:
 
 def _common(x: Matrix) -> Iterator[Matrix]:
     mean = x.mean(-1)
+    centred = x - mean[..., None]
     yield mean
-    yield x.std(-1, ddof=1)
-    yield np.abs(x - mean[..., None]).mean(-1)
+    yield np.sqrt((centred * centred).sum(-1) / (x.shape[-1] - 1))
+    yield np.abs(centred).mean(-1)
     yield x.max(-1)
     yield x.min(-1)
     yield (x * x).mean(-1)
@@ -123,12 +128,10 @@ def _of_spectra(f: Matrix) -> Iterator[Matrix]:
 
 def _angles(time: Matrix) -> Matrix:
     means = time[:, : len(_ROWS)].mean(-1).reshape(len(time), -1, 3)
-    body, gravity, body_jerk, gyro, gyro_jerk = (
-        means[:, i] for i in range(len(names.TIME_SIGNALS))
-    )
-    axes = (np.broadcast_to(axis, gravity.shape) for axis in np.eye(3))
-    vectors = (body, body_jerk, gyro, gyro_jerk, *axes)
-    return np.stack([stat.angle(vector, gravity) for vector in vectors], axis=-1)
+    gravity = names.TIME_SIGNALS.index("tGravityAcc")
+    axes = np.broadcast_to(np.eye(3), (len(time), 3, 3))
+    vectors = np.concatenate([np.delete(means, gravity, axis=1), axes], axis=1)
+    return stat.angle(vectors, means[:, [gravity]])
 
 
 def _computed() -> Iterator[str]:

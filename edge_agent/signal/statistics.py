@@ -35,7 +35,7 @@ def interquartile_range(x: Matrix) -> Matrix:
     if rest:
         raise ValueError(f"the quartiles need a multiple of 4 samples, received {x.shape[-1]}")
     places = (quarter - 1, quarter, 3 * quarter - 1, 3 * quarter)
-    ordered = np.partition(x, places, axis=-1)
+    ordered = np.sort(np.ascontiguousarray(x))  # several times as fast as `np.partition`
     low, low_next, high, high_next = (ordered[..., place] for place in places)
     spread: Matrix = (high + high_next) / 2 - (low + low_next) / 2
     return spread
@@ -70,8 +70,10 @@ def burg(x: Matrix, order: int) -> Matrix:
         power = (forward * forward).sum(-1) + (backward * backward).sum(-1)
         reflection = divide(-2 * (forward * backward).sum(-1), power)[..., None]
         a[..., : k + 1] += reflection * a[..., k::-1]
-        forward, backward = forward + reflection * backward, backward + reflection * forward
-        forward, backward = forward[..., 1:], backward[..., :-1]
+        if k < order:
+            ahead = forward + reflection * backward
+            backward = (backward + reflection * forward)[..., :-1]
+            forward = ahead[..., 1:]
     return a[..., 1:]
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from fsir.arrays import Matrix
 
-_AT_A_TIME = 2**17  # products that are held at once: a megabyte, which stays close to the processor
+_FEW = 256  # sums, fewer than which are made of products that are all held at once
+_AT_A_TIME = 512  # rows of many, which stay close to the processor
 
 
 def product(X: Matrix, B: Matrix) -> Matrix:
@@ -22,14 +23,23 @@ def product(X: Matrix, B: Matrix) -> Matrix:
     array([[21.],
            [10.]])
     """
-    rows = max(1, _AT_A_TIME // max(1, B.size))
-    sums: Matrix = np.empty((len(X), B.shape[1]))
     with np.errstate(over="ignore", invalid="ignore"):  # infinity is an answer, as it is to BLAS
-        for start in range(0, len(X), rows):
-            terms = X[start : start + rows].T[:, :, None] * B[:, None, :]
+        if len(X) * B.shape[1] < _FEW:
             # `accumulate` has one order; `sum` takes another where that is faster.
-            sums[start : start + rows] = np.add.accumulate(terms, axis=0)[-1]
-    return sums
+            return np.asarray(np.add.accumulate(X.T[:, :, None] * B[:, None, :], axis=0)[-1])
+        blocks = [X[start : start + _AT_A_TIME] for start in range(0, len(X), _AT_A_TIME)]
+        return np.concatenate([_of_many(block, B) for block in blocks])
+
+
+def _of_many(X: Matrix, B: Matrix) -> Matrix:
+    """One feature after the other, for all rows at once."""
+    across = np.ascontiguousarray(X.T)
+    sums = across[0] * B[0][:, None]
+    term = np.empty_like(sums)
+    for values, weights in zip(across[1:], B[1:], strict=True):
+        np.multiply(values, weights[:, None], out=term)
+        sums += term
+    return np.asarray(sums.T)
 
 
 def row_sums(X: Matrix) -> Matrix:

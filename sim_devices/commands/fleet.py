@@ -7,8 +7,9 @@ import json
 
 from fsir.task.task import Task
 from sim_devices.commands.options import add_federation, positive
-from sim_devices.commands.running import SAFE_DELTA, federation
+from sim_devices.commands.running import federation
 from sim_devices.commands.trust import add_trust
+from sim_devices.commands.trust.setting import SAFE_DELTA
 from sim_devices.network.federation import Outcome
 from sim_devices.results.result import Result
 from sim_devices.scenarios import scenarios

@@ -7,6 +7,7 @@ import argparse
 from sim_devices.commands import running
 from sim_devices.commands.options import add_federation, positive
 from sim_devices.commands.trust import add_trust
+from sim_devices.commands.trust.setting import delta_of
 from sim_devices.datasets.models import MODELS
 from sim_devices.scenarios import scenarios
 
@@ -31,4 +32,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(options: argparse.Namespace) -> int:
     """Run it."""
     scenario = scenarios.model(options.model, options.devices, options.records, 10, options.seed)
-    return running.run(options, scenario, [running.delta_of(options)])
+    return running.run(options, scenario, [delta_of(options)])

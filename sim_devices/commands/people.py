@@ -104,7 +104,8 @@ def run_people(options: Namespace, scenario: Scenario, *, paper_first: bool) -> 
     """Run the federation; with `paper_first` and no delta asked for, with both deltas."""
     import numpy as np
 
-    from sim_devices.commands.running import SAFE_DELTA, delta_of, run
+    from sim_devices.commands.running import run
+    from sim_devices.commands.trust.setting import SAFE_DELTA, delta_of
     from sim_devices.datasets.population import with_shuffled_responses
 
     if options.shuffle:
@@ -143,7 +144,7 @@ def _repeated(
     results = []
     for seed in range(options.seed, options.seed + options.repeat):
         outcome = federation(options, scenario, delta, options.mechanism, dimension, seed=seed)
-        results.append(evaluate(outcome, scenario, False))
+        results.append(evaluate(outcome, scenario))
     scores = [result.accuracy for result in results if result.accuracy is not None]
     summary = {"accuracy": float(np.mean(scores)), "worst": min(scores), "accuracies": scores}
     return results[-1].table(options.seed) | summary

@@ -9,35 +9,19 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
-from fsir.errors import FsirError
 from fsir.net.files import writing
 from sim_devices.commands.options import picture_folder
-from sim_devices.commands.trust import cohort_of
+from sim_devices.commands.trust.setting import setting_of
 from sim_devices.network.federation import PATIENCE_SECONDS, Outcome, federate
 from sim_devices.network.fleet.faults import Faults
 from sim_devices.network.kinds import warning
 from sim_devices.results import report
 from sim_devices.results.result import Result, evaluate
+from sim_devices.scenarios.controls import Ahead
 from sim_devices.scenarios.scenarios import Scenario
-from sim_devices.scenarios.tasks import Setting, build
+from sim_devices.scenarios.tasks import build
 
 COMPARED = ("none", "gaussian", "iid", "vgm")
-SAFE_DELTA = 1e-6
-SHAREABLE = ("gaussian", "none")  # mechanisms that two aggregators can open sums of
-
-
-def delta_of(options: Namespace) -> float | None:
-    """The delta that was asked for; None for the paper's."""
-    if options.delta is None:
-        return SAFE_DELTA
-    if options.delta == "paper":
-        return None
-    try:
-        return float(options.delta)
-    except ValueError:
-        raise FsirError(
-            f"--delta {options.delta!r}: give a number such as 1e-6, or `paper` for n^-1.1"
-        ) from None
 
 
 def run(
@@ -52,14 +36,15 @@ def run(
     directory = picture_folder(options.out / scenario.population.name)
     mechanisms = COMPARED if compare else (options.mechanism,)
     results: list[Result] = []
+    controls = Ahead(scenario)
     for mechanism in mechanisms:
-        outcome = federation(options, scenario, deltas[0], mechanism, dimension)
-        controlled = mechanism == options.mechanism
-        results.append(evaluate(outcome, scenario, controlled, options.seed))
+        ahead = controls if mechanism == options.mechanism else None
+        outcome = federation(options, scenario, deltas[0], mechanism, dimension, ahead=ahead)
+        results.append(evaluate(outcome, scenario, ahead, options.seed))
     beside = []
     for delta in deltas[1:] if len(mechanisms) == 1 else []:
         outcome = federation(options, scenario, delta, options.mechanism, dimension)
-        beside.append(evaluate(outcome, scenario, False))
+        beside.append(evaluate(outcome, scenario))
     _tell(options, scenario, results, beside, directory)
     return 0
 
@@ -92,21 +77,15 @@ def federation(
     *,
     seed: int | None = None,
     patience: float = PATIENCE_SECONDS,
+    ahead: Ahead | None = None,
 ) -> Outcome:
     """One federation over MQTT, with a bar that shows how far it is."""
-    cohort = cohort_of(options, len(scenario.population.devices), absent=options.absent)
-    if mechanism not in SHAREABLE:
-        cohort = None  # --compare shows these beside it
-    setting = Setting(
-        epsilon=options.epsilon,
-        delta=delta,
-        unit_records=options.unit_records,
-        mechanism=mechanism,
-        dimension=dimension,
-        cohort=cohort,
-    )
+    devices = len(scenario.population.devices)
+    setting = setting_of(options, devices, delta, mechanism, dimension)
     task = build(scenario.population, scenario.geometry, setting)
-    if words := warning(options.broker, len(scenario.population.devices)):
+    if ahead is not None and setting.cohort is None:  # two aggregators add their keys to the task
+        ahead.begin(task)
+    if words := warning(options.broker, devices):
         print(f"fsir-sim: {words}", file=sys.stderr)
     with _progress(f"{task.name}, {mechanism}, delta {task.privacy.delta:.1g}") as update:
         return federate(
@@ -117,7 +96,7 @@ def federation(
             faults=_faults(options),
             progress=update,
             patience=patience,
-            cohort=cohort,
+            cohort=setting.cohort,
         )
 
 

@@ -9,6 +9,7 @@ from sim_devices.commands import running
 from sim_devices.commands.options import add_federation
 from sim_devices.commands.people import MAPPED, add_volunteer, volunteer_of
 from sim_devices.commands.trust import add_trust
+from sim_devices.commands.trust.setting import delta_of
 from sim_devices.scenarios import scenarios
 
 PAGE = {"description": "shoulder exercises with a smartwatch (package seglearn)"}
@@ -29,4 +30,4 @@ def run(options: argparse.Namespace) -> int:
     mapped = options.mechanism in MAPPED
     volunteer = volunteer_of(options, "person-01") if mapped else None
     scenario = scenarios.watch(options.data, volunteer)
-    return running.run(options, scenario, [running.delta_of(options)])
+    return running.run(options, scenario, [delta_of(options)])

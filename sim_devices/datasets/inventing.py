@@ -17,7 +17,7 @@ import numpy as np
 
 from sim_devices.cores import cores
 from sim_devices.datasets.population import DataError, DeviceStream
-from sim_devices.datasets.synthetic_stream import stream
+from sim_devices.datasets.synthetic_stream import name_of, stream
 
 _WINDOWS_EACH = 2000  # that are worth another process
 
@@ -28,11 +28,13 @@ def invented(
     """The people of a seed, by as many processes as are worth it, or by so many."""
     if workers is None:
         workers = max(1, min(cores(), people * windows // _WINDOWS_EACH))
-    own, *others = (range(1 + k, people + 1, workers) for k in range(workers))
-    started = [_start(numbers, windows, seed, columns) for numbers in others]
+    if workers == 1:
+        return tuple(stream(1 + k, windows, seed, columns) for k in range(people))
+    shares = [range(1 + k, people + 1, workers) for k in range(workers)]
+    started = [_start(numbers, windows, seed, columns) for numbers in shares]
+    streams: dict[int, DeviceStream] = {}
     try:
-        streams = {number: stream(number, windows, seed, columns) for number in own}
-        for numbers, process in zip(others, started, strict=True):
+        for numbers, process in zip(shares, started, strict=True):
             streams |= _collected(numbers, process)
     except BaseException:
         for process in started:
@@ -60,7 +62,7 @@ def _collected(numbers: Sequence[int], process: subprocess.Popen[bytes]) -> dict
             f"inventing people {list(numbers)}: process ended with {process.returncode}"
         )
     return {
-        number: DeviceStream(f"person-{number:02d}", np.load(written), np.load(written))
+        number: DeviceStream(name_of(number), np.load(written), np.load(written))
         for number in numbers
     }
 

@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from edge_agent.signal.features import FEATURE_NAMES
 from sim_devices.datasets.inventing import invented
-from sim_devices.datasets.population import ACTIVITIES, DataError, Population, with_levels
+from sim_devices.datasets.population import (
+    ACTIVITIES,
+    DataError,
+    DeviceStream,
+    Population,
+    with_levels,
+)
+from sim_devices.datasets.synthetic_stream import stream
 
 CAVEATS = (
     "invented people: the figures show that the machinery works, not how well real people can be "
@@ -44,12 +51,27 @@ def synthetic_har(
         )
     columns = [FEATURE_NAMES.index(name) for name in names]
     streams = invented(people, windows, seed, columns)
+    return _population(streams[: people - unseen], streams[people - unseen :], names, levels)
+
+
+def first(windows: int, seed: int, *, levels: bool = True) -> Population:
+    """The first of them alone."""
+    columns = list(range(len(FEATURE_NAMES)))
+    return _population((stream(1, windows, seed, columns),), (), FEATURE_NAMES, levels)
+
+
+def _population(
+    devices: tuple[DeviceStream, ...],
+    unseen: tuple[DeviceStream, ...],
+    names: tuple[str, ...],
+    levels: bool,
+) -> Population:
     population = Population(
         name="synthetic-har",
         features=names,
         classes=ACTIVITIES,
-        devices=streams[: people - unseen],
-        unseen=streams[people - unseen :],
+        devices=devices,
+        unseen=unseen,
         caveats=CAVEATS,
     )
     return with_levels(population) if levels else population

@@ -143,11 +143,11 @@ def _steps(person: Person, gait: Gait, t: Matrix, rng: Rng) -> tuple[Matrix, Mat
 
 def _sway(t: Matrix, size: float, rng: Rng) -> tuple[Matrix, Matrix]:
     """Pitch and roll that wander between 0.1 and 1.2 Hz, and their derivatives."""
-    rate = 2 * np.pi * rng.uniform(0.1, 1.2, (6, 2))
-    phase = rng.uniform(0, 2 * np.pi, (6, 2))
-    weight = size * rng.normal(0, 0.4, (6, 2))
-    angles = t[:, None, None] * rate + phase
-    return (weight * np.sin(angles)).sum(1), (weight * rate * np.cos(angles)).sum(1)
+    rate = 2 * np.pi * rng.uniform(0.1, 1.2, (6, 2, 1))
+    phase = rng.uniform(0, 2 * np.pi, (6, 2, 1))
+    weight = size * rng.normal(0, 0.4, (6, 2, 1))
+    angles = t * rate + phase
+    return (weight * np.sin(angles)).sum(0).T, (weight * rate * np.cos(angles)).sum(0).T
 
 
 def _fidgets(t: Matrix, rng: Rng) -> tuple[Matrix, Matrix]:

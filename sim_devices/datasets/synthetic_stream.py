@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from edge_agent.signal.features import features, scale
-from edge_agent.signal.grid import HOP, WINDOW
+from edge_agent.signal.grid import HOP
 from edge_agent.signal.separation import separate
 from fsir.arrays import Matrix
 from sim_devices.datasets.population import ACTIVITIES, DeviceStream
@@ -17,10 +17,15 @@ from sim_devices.datasets.synthetic_motion import Person, Rng, bout, draw_person
 LONGEST_BOUT_WINDOWS = 10
 
 
+def name_of(number: int) -> str:
+    """What person `number` is called."""
+    return f"person-{number:02d}"
+
+
 def stream(number: int, windows: int, seed: int, columns: list[int]) -> DeviceStream:
     """Person `number` of a seed: the same whoever else is invented, and where."""
     rng = np.random.default_rng([seed, number])
-    return recorded(f"person-{number:02d}", draw_person(rng), windows, rng, columns)
+    return recorded(name_of(number), draw_person(rng), windows, rng, columns)
 
 
 def recorded(name: str, person: Person, windows: int, rng: Rng, columns: list[int]) -> DeviceStream:
@@ -40,5 +45,5 @@ def recorded(name: str, person: Person, windows: int, rng: Rng, columns: list[in
 
 def _windows(signal: Matrix) -> Matrix:
     """Half-overlapping windows: m x 128 x 3."""
-    view = np.lib.stride_tricks.sliding_window_view(signal, WINDOW, axis=0)
-    return np.ascontiguousarray(np.swapaxes(view[::HOP], -1, -2))
+    halves = signal.reshape(-1, HOP, signal.shape[1])
+    return np.concatenate([halves[:-1], halves[1:]], axis=1)

@@ -133,7 +133,7 @@ def _told(own: Own, headline: Point, curves: Curves) -> Study:
         *_simulated(curves),
     )
     scenario = replace(scenario, population=replace(population, caveats=notes))
-    result = evaluate(headline.outcome, scenario, with_controls=False)
+    result = evaluate(headline.outcome, scenario)
     verdict = of_fleet(
         headline.score,
         without,

@@ -8,7 +8,6 @@ replications adds to it.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import asdict, dataclass, fields
@@ -16,6 +15,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
+from sim_devices.cores import one_thread_each
 from sim_devices.datasets.models import MODELS, Model
 from sim_devices.paper import high, low
 from sim_devices.paper.cells import HIGH_PS, LOW_P, Cell, ExperimentError, cells
@@ -133,8 +133,7 @@ def _computed(missing: list[Unit], seed: int, workers: int) -> Iterator[tuple[Un
     if workers == 1:
         yield from ((unit, run_unit(unit, seed)) for unit in missing)
         return
-    # One thread of linear algebra per process; spawned children read this when they load it.
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    one_thread_each()  # who is spawned reads it
     with ProcessPoolExecutor(workers, mp_context=get_context("spawn")) as pool:
         futures = {pool.submit(run_unit, unit, seed): unit for unit in missing}
         for future in as_completed(futures):

@@ -10,13 +10,11 @@ import numpy as np
 from fsir.arrays import Matrix
 from fsir.estimate.subspace import random_loss
 from fsir.privacy.claims import statement
-from fsir.task.task import Task
-from fsir.wire.messages import Subspace
 from sim_devices.network.federation import Outcome
 from sim_devices.results.picture import Panel
 from sim_devices.scenarios.control import Beside, Variant
-from sim_devices.scenarios.controls import beside
-from sim_devices.scenarios.evaluation import Judged, judged, named_wrongly, projected
+from sim_devices.scenarios.controls import Ahead
+from sim_devices.scenarios.evaluation import Judged, judged, projected
 from sim_devices.scenarios.number_controls import explained, loss_of
 from sim_devices.scenarios.scenarios import Scenario
 from sim_devices.scenarios.verdict import Verdict, of_classes, of_losses, of_numbers
@@ -62,7 +60,9 @@ class Result:
     @property
     def panel(self) -> Panel:
         """Unseen people on the directions of this result."""
-        return self._panel(self.title, self.outcome.task, self.outcome.subspace)
+        task = self.outcome.task
+        Z = projected(task, self.outcome.subspace, self.scenario.population.unseen)
+        return self._panel(self.title, Z, self.judged)
 
     def panels(self) -> list[Panel]:
         """That panel and, where there are controls, those of the public sample alone and of the
@@ -77,16 +77,14 @@ class Result:
         return [*left, marked, self._variant(quiet, mine.Z)]
 
     def _variant(self, variant: Variant, Z: Matrix) -> Panel:
-        panel = self._panel(variant.name, variant.task, variant.subspace)
-        scores = {control.name: control.score for control in self.beside.controls}
-        score = "" if self.judged is None else _right(scores[variant.name])
-        return replace(panel, title=f"{variant.name}{score}", Z=_turned_like(Z, panel.Z))
+        score = "" if variant.judged is None else _right(variant.judged.accuracy)
+        title = f"{variant.name}{score}"
+        return self._panel(title, _turned_like(Z, variant.Z), variant.judged)
 
-    def _panel(self, title: str, task: Task, subspace: Subspace) -> Panel:
+    def _panel(self, title: str, Z: Matrix, found: Judged | None) -> Panel:
         population = self.scenario.population
         response = np.concatenate([stream.y for stream in population.unseen])
-        Z = projected(task, subspace, population.unseen)
-        wrong = named_wrongly(task, subspace, population.unseen) if population.classes else None
+        wrong = None if found is None else found.wrong
         return Panel(title, Z, response, population.classes, wrong=wrong)
 
     def table(self, seed: int) -> dict[str, Any]:
@@ -143,8 +141,10 @@ class Result:
         return table
 
 
-def evaluate(outcome: Outcome, scenario: Scenario, with_controls: bool, seed: int = 0) -> Result:
-    """Test a subspace on those who took no part."""
+def evaluate(
+    outcome: Outcome, scenario: Scenario, ahead: Ahead | None = None, seed: int = 0
+) -> Result:
+    """Test a subspace on those who took no part; beside controls, if somebody works on them."""
     population = scenario.population
     task = outcome.task
     subspace = outcome.subspace
@@ -155,9 +155,9 @@ def evaluate(outcome: Outcome, scenario: Scenario, with_controls: bool, seed: in
         result = replace(result, judged=judged(task, subspace, population.unseen))
     else:
         result = replace(result, explained=explained(task, subspace, population.unseen))
-    if not with_controls:
+    if ahead is None:
         return result
-    result = replace(result, beside=beside(scenario, task, subspace))
+    result = replace(result, beside=ahead.controls(task, subspace))
     return replace(result, verdict=_verdict(result, seed))
 
 

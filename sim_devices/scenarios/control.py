@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from fsir.arrays import Matrix
 from fsir.task.task import Task
 from fsir.wire.messages import Subspace
 from sim_devices.datasets.population import DeviceStream
+from sim_devices.scenarios.evaluation import Judged, judged, projected
 
 Measure = Callable[[Sequence[DeviceStream]], float]  # the score on some of the unseen people
 
@@ -49,6 +51,16 @@ class Variant:
     name: str
     task: Task
     subspace: Subspace
+    Z: Matrix  # unseen people on its directions
+    judged: Judged | None  # its classifier on them, where the response is a class
+
+    @classmethod
+    def of(
+        cls, name: str, task: Task, subspace: Subspace, unseen: Sequence[DeviceStream]
+    ) -> Variant:
+        """With what these people make of it."""
+        found = judged(task, subspace, unseen) if task.response.classes else None
+        return cls(name, task, subspace, projected(task, subspace, unseen), found)
 
 
 @dataclass(frozen=True, kw_only=True)

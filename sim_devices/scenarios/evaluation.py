@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -30,6 +30,7 @@ class Judged:
 
     accuracy: float  # share of records that it names rightly, every record counting the same
     confidence: float  # what it says of itself: the mean probability of the class that it names
+    wrong: Flags = field(compare=False, repr=False)  # for each record, whether it is mistaken
 
 
 def columns(task: Task, subspace: Subspace) -> list[int]:
@@ -47,23 +48,14 @@ def judged(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -> J
     """The subspace's own classifier on all records of these people."""
     projector = Projector(task, subspace)
     chosen = columns(task, subspace)
-    right = []
+    wrong = []
     said = []
     for stream in streams:
         labels, confidences = projector.classify(stream.X[:, chosen])
-        right.append(np.array(labels) == stream.y)
+        wrong.append(np.array(labels) != stream.y)
         said.append(confidences)
-    return Judged(float(np.mean(np.concatenate(right))), float(np.mean(np.concatenate(said))))
-
-
-def named_wrongly(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -> Flags:
-    """For each record of these people, whether the subspace's own classifier is mistaken."""
-    projector = Projector(task, subspace)
-    chosen = columns(task, subspace)
-    named = [projector.classify(stream.X[:, chosen])[0] for stream in streams]
-    return np.concatenate(
-        [np.array(labels) != stream.y for labels, stream in zip(named, streams, strict=True)]
-    )
+    mistaken = np.concatenate(wrong)
+    return Judged(float(np.mean(~mistaken)), float(np.mean(np.concatenate(said))), mistaken)
 
 
 def accuracy(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) -> float:

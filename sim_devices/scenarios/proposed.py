@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
+
+import numpy as np
 
 from fsir.arrays import Integers
 from fsir.proposal.constants import Expectation
 from fsir.proposal.proposal import Proposal, propose
+from fsir.task.public_sample import varying
 from fsir.task.slicing import Slicing
 from sim_devices.datasets.population import DeviceStream
+from sim_devices.meanwhile import Meanwhile
+
+Begun = Mapping[Expectation, Meanwhile[Proposal]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,20 +28,32 @@ class PublicSample:
     cuts: tuple[float, ...] = ()  # where the response is a number
     groups: Integers | None = None  # who each record is of, where several people volunteered
     _known: dict[Expectation, Proposal] = field(default_factory=dict)
+    begun: Begun = field(default_factory=dict)  # what somebody else works out of them
 
     def proposal(self, classes: tuple[str, ...], expected: Expectation) -> Proposal:
         """What `fsir-aggregator task new` would propose; worked out once for each expectation."""
         if expected not in self._known:
-            slicing = Slicing(classes, () if classes else self.cuts)
-            self._known[expected] = propose(
-                self.volunteer.X,
-                slicing.slices_of(self.volunteer.y),
-                slicing.count,
-                expected,
-                self.groups,
-                numeric=not classes,
+            begun = self.begun.get(expected)
+            self._known[expected] = (
+                self._proposed(classes, expected) if begun is None else begun.result()
             )
         return self._known[expected]
+
+    def _proposed(self, classes: tuple[str, ...], expected: Expectation) -> Proposal:
+        slicing = Slicing(classes, () if classes else self.cuts)
+        return propose(
+            self.volunteer.X,
+            slicing.slices_of(self.volunteer.y),
+            slicing.count,
+            expected,
+            self.groups,
+            numeric=not classes,
+        )
+
+
+def varying_columns(sample: DeviceStream) -> list[int]:
+    """Where the features of a sample stand that vary: the others tell nothing apart."""
+    return np.flatnonzero(varying(sample.X)).tolist()
 
 
 def with_sections(table: dict[str, Any], sections: dict[str, Any]) -> dict[str, Any]:

@@ -13,16 +13,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsir.arrays import Matrix
-from fsir.task.public_sample import TRUNCATE, forward_selection, standard, varying
+from fsir.proposal.proposal import Proposal
+from fsir.task.public_sample import TRUNCATE, forward_selection, standard
 from fsir.task.slicing import Slicing
 from sim_devices.datasets import flights as flights_data
 from sim_devices.datasets import models
 from sim_devices.datasets import watch as watch_data
 from sim_devices.datasets.filled import CAVEAT, longest, shortest
 from sim_devices.datasets.population import DataError, DeviceStream, Population, with_columns
+from sim_devices.meanwhile import Meanwhile
 from sim_devices.scenarios import lda
-from sim_devices.scenarios.proposed import PublicSample
-from sim_devices.scenarios.tasks import Geometry, volunteer_centre, with_volunteer
+from sim_devices.scenarios.proposed import Begun, PublicSample, varying_columns
+from sim_devices.scenarios.tasks import (
+    Geometry,
+    Setting,
+    expectation,
+    volunteer_centre,
+    with_volunteer,
+)
 
 # Features from a volunteer's records. Taken after a look at 4, 6, 8 and 12 on HAPT, unseen people
 # included: means are the same to 0.002, but with 6 the worst of ten runs was .9678
@@ -57,7 +65,7 @@ def proposed(population: Population, volunteer: str, response: str) -> Scenario:
     """Everything that the task knows is proposed from the volunteer's records (`fsir.proposal`):
     devices correct what these say in one report."""
     rest, person = with_volunteer(population, volunteer)
-    columns = np.flatnonzero(varying(person.X)).tolist()
+    columns = varying_columns(person)
     notes = [f"map, centres and clip of the task come from {volunteer}'s records alone"]
     if shortest(rest) < longest(rest):
         notes.append(CAVEAT)
@@ -168,14 +176,36 @@ def synthetic_har(
     volunteer: str | None,
     seed: int,
     chosen: int | None = 0,
+    begun: Begun | None = None,
 ) -> Scenario:
-    """Invented people, 50 Hz signals, the agent's own features: no download."""
+    """Invented people, 50 Hz signals, the agent's own features: no download.
+
+    Where the first person's records make the task, `first_proposal` may have begun with it.
+    """
     from sim_devices.datasets.synthetic_har import synthetic_har as generate
 
     unseen = max(3, devices * 3 // 7)
     people = devices + unseen + (volunteer is not None)
     population = generate(people, windows, seed, unseen=unseen, levels=levels)
-    return activities(population, volunteer, chosen)
+    scenario = activities(population, volunteer, chosen)
+    sample = scenario.geometry
+    if begun is None or not isinstance(sample, PublicSample):
+        return scenario
+    return replace(scenario, geometry=replace(sample, begun=begun))
+
+
+def first_proposal(devices: int, windows: int, levels: bool, seed: int, setting: Setting) -> Begun:
+    """What the first of invented people proposes for a setting, who is the same alone."""
+    from sim_devices.datasets.synthetic_har import first
+
+    def proposal() -> Proposal:
+        alone = first(windows, seed, levels=levels)
+        stream = alone.devices[0]
+        sample = PublicSample(stream.with_columns(varying_columns(stream)), "activity")
+        return sample.proposal(alone.classes, expected)
+
+    expected = expectation([windows] * devices, setting)
+    return {expected: Meanwhile(proposal)}
 
 
 def watch(path: Path | None, volunteer: str | None = None) -> Scenario:

@@ -7,6 +7,7 @@ at the data of a device.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -90,17 +91,22 @@ def _proposed(population: Population, sample: PublicSample, setting: Setting) ->
 
 def proposal_of(population: Population, sample: PublicSample, setting: Setting) -> Proposal:
     """What the sample proposes for these devices, and why."""
-    n = setting.records or longest(population)
-    lengths = [min(len(stream), n) for stream in population.devices]
-    expected = Expectation(
-        devices=len(lengths),
-        records=round(sum(lengths) / len(lengths)),  # with a label, on average
+    lengths = [len(stream) for stream in population.devices]
+    return sample.proposal(population.classes, expectation(lengths, setting))
+
+
+def expectation(lengths: Sequence[int], setting: Setting) -> Expectation:
+    """What is known of devices with so many records each before anybody has seen one."""
+    n = setting.records or max(lengths)
+    asked = [min(length, n) for length in lengths]
+    return Expectation(
+        devices=len(asked),
+        records=round(sum(asked) / len(asked)),  # with a label, on average
         epsilon=setting.epsilon,
         delta=_delta(setting, n),
         unit_records=setting.unit_records,
         cohort=setting.cohort,
     )
-    return sample.proposal(population.classes, expected)
 
 
 def _delta(setting: Setting, n: int) -> float:

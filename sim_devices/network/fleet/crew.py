@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
@@ -18,6 +16,7 @@ from fsir.task.task import MECHANISMS, Task
 from sim_devices.cores import cores
 from sim_devices.datasets.filled import filled
 from sim_devices.datasets.population import DeviceStream, Population
+from sim_devices.meanwhile import may_fork
 from sim_devices.network.fleet.device import VirtualDevice
 from sim_devices.network.fleet.faults import Fate
 from sim_devices.network.fleet.fleet import Fleet
@@ -98,10 +97,8 @@ def crew_of(
 
 
 def _worth(devices: int) -> int:
-    """How many processes; other threads would not survive a fork, elsewhere it is not safe."""
-    if sys.platform != "linux" or threading.active_count() > 1:
-        return 1
-    return min(cores(), devices // DEVICES_EACH)
+    """How many processes."""
+    return min(cores(), devices // DEVICES_EACH) if may_fork() else 1
 
 
 def _offered(stream: DeviceStream, task: Task) -> DeviceStream:

@@ -103,6 +103,13 @@ def test_a_window_gives_the_same_bits_alone_and_in_a_batch():
     np.testing.assert_array_equal(alone, features(signals))
 
 
+def test_a_window_gives_the_same_bits_however_its_signals_lie_in_memory():
+    signals = noise(m=20)
+    sample_by_sample = np.ascontiguousarray(signals.transpose(0, 2, 1)).transpose(0, 2, 1)
+    for other in (np.asfortranarray(signals), sample_by_sample):
+        np.testing.assert_array_equal(features(other), features(signals))
+
+
 @settings(max_examples=60, deadline=None)
 @given(
     st.sampled_from([0.0, 1e-12, 1e-3, 1.0, 1e6]),

@@ -12,6 +12,7 @@ from sim_devices.network.federation import Outcome
 from sim_devices.results.report import bars, show, write_pictures
 from sim_devices.results.result import Result, evaluate
 from sim_devices.scenarios import scenarios
+from sim_devices.scenarios.controls import Ahead
 from sim_devices.scenarios.evaluation import judged, without_network
 from sim_devices.scenarios.scenarios import Scenario
 from sim_devices.scenarios.tasks import Setting, build
@@ -34,7 +35,7 @@ def result_of(scenario: Scenario, setting: Setting) -> Result:
         seconds=1.0,
         broker="none",
     )
-    return evaluate(outcome, scenario, True, seed=1)
+    return evaluate(outcome, scenario, Ahead(scenario), seed=1)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from sim_devices.datasets.population import Population
 from sim_devices.datasets.synthetic_har import synthetic_har
 from sim_devices.scenarios import scenarios
 from sim_devices.scenarios.evaluation import accuracy, without_network
-from sim_devices.scenarios.tasks import Setting, build
+from sim_devices.scenarios.tasks import Setting, build, proposal_of
 from tests.sim_devices.few_people import few_people, unequal_people
 
 VOLUNTEER = "person-01"
@@ -54,6 +54,19 @@ def test_a_proposed_task_asks_for_as_many_records_as_the_longest_stream_has():
     assert "shorter streams are filled up with unlabelled windows" not in other.population.caveats
     fewer = build(people.population, people.geometry, Setting(records=100))
     assert fewer.report.records == 100
+
+
+def test_the_first_of_invented_people_proposes_alone_what_they_propose_among_others():
+    setting = Setting(epsilon=2.0)
+    begun = scenarios.first_proposal(4, 60, True, 3, setting)
+    scenario = scenarios.synthetic_har(4, 60, True, VOLUNTEER, 3, None)
+    helped = scenarios.synthetic_har(4, 60, True, VOLUNTEER, 3, None, begun)
+    task = build(scenario.population, scenario.geometry, setting)
+    assert build(helped.population, helped.geometry, setting).digest == task.digest
+    (proposal,) = (other.result() for other in begun.values())
+    asked = proposal_of(scenario.population, scenario.geometry, setting)
+    assert proposal.sections == asked.sections
+    assert set(scenario.geometry._known) == set(begun)
 
 
 def test_a_proposal_is_worked_out_once_for_each_budget():
