@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import NamedTuple
 
 from edge_agent.consent.budget import Cost
 from edge_agent.consent.groups import Group
@@ -28,8 +28,7 @@ _SEALING = "cryptography.hazmat.primitives.hpke"  # of the extra [secure]
 _KEPT_ACROSS_RUNS = "a file, or a topic with --record-id, goes on where it was (docs/privacy.md)"
 
 
-@dataclass(frozen=True)
-class Feed:
+class Feed(NamedTuple):
     """The source of an agent's records, as far as the budget is concerned."""
 
     name: str = "memory"

@@ -8,7 +8,6 @@ it or the policy says `hold = false`.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 
 from edge_agent.consent.admission import Feed, cost_of, has_room
 from edge_agent.consent.policy import Policy
@@ -85,9 +84,9 @@ class Holding:
             which = HOLD if row.round == 1 else f"{HOLD} {row.round}"
             self._drawn = self._threshold.holds(margin, self._noise.for_stage(which))
         if not self._drawn:
-            return replace(row, verdict=PASSED)
+            return row._replace(verdict=PASSED)
         hold = hold_of(row, plainest(found).text)
-        self._state.record_hold(replace(row, verdict=HELD), hold, draft.progress(position))
+        self._state.record_hold(row._replace(verdict=HELD), hold, draft.progress(position))
         self._hold = hold
         self._drawn = None
         self._tell()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 
 from edge_agent.consent.admission import Feed, cost_of, groups_of
 from edge_agent.consent.policy import Policy
@@ -73,14 +72,14 @@ class Spender:
         if reasons := [*over_budget, *self._policy.over_group_budget(groups)]:
             raise NoReportError("; ".join(reasons))
         raw = report_bytes(self._task, self._device, moments, self._noise, round, key)
-        row = replace(row, report=report_id(raw))
+        row = row._replace(report=report_id(raw))
         if len(raw) > LIMITS["report"]:
             # That it does not leave is seen, and depends on its noisy numbers: it is paid for.
             reason = (
                 f"its report takes {len(raw)} bytes, and aggregators read at most "
                 f"{LIMITS['report']}"
             )
-            return replace(row, verdict="refused", reason=reason), None
+            return row._replace(verdict="refused", reason=reason), None
         hold = self._rng.uniform(0.0, self._task.report.max_delay)
         return row, outbox_row(row, self._device, raw, now + hold)
 

@@ -36,5 +36,5 @@ def _alone(scenario: Scenario, task: Task) -> Variant | None:
     if task.public is not None:
         return Variant(name, task, without_reports(task))
     plain = noiseless(task)
-    plain = replace(plain, report=replace(plain.report, records=len(scenario.volunteer)))
+    plain = replace(plain, report=plain.report._replace(records=len(scenario.volunteer)))
     return Variant(name, plain, without_network(plain, [scenario.volunteer]))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from edge_agent.errors import SourceError, StateError
 from edge_agent.exchange.inbox import read_task
@@ -21,8 +21,7 @@ from fsir.wire.messages import topic
 FETCH_SECONDS = 15.0
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """A task to take part in; with a `digest`, this one and no other of the same name."""
 
     name: str

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -135,7 +134,7 @@ class Offering(Standing):
         on it, which only the owner may lift.
         """
         if self.stopped:
-            return replace(self._state.progress(self.task.name), position=self.position)
+            return self._state.progress(self.task.name)._replace(position=self.position)
         return self.draft.progress(self.position)
 
     def _suspect(self) -> None:
