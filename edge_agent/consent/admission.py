@@ -15,7 +15,6 @@ from edge_agent.consent.sharing import label_refusals
 from edge_agent.errors import SourceError, StateError
 from edge_agent.exchange.inbox import read_task
 from edge_agent.sources.base import Source
-from edge_agent.sources.samples import LABEL
 from edge_agent.state.made import Made, last_reports, last_round
 from edge_agent.state.rows import LedgerRow, Pin
 from edge_agent.state.state import State
@@ -52,6 +51,8 @@ class Feed(NamedTuple):
             ) from None
         label = getattr(source, "label", None)
         if label == "" and pressed:
+            from edge_agent.sources.samples import LABEL
+
             label = LABEL
         return cls(
             name=source.name,

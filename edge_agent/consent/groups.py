@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from edge_agent.consent.budget import Cost, load
 from fsir.privacy.budget import epsilon_drawn
-from fsir.privacy.rounds.groups import group_cost
 from fsir.task.task import Task
 
 
@@ -32,6 +31,8 @@ class Group(NamedTuple):
         bound = records * math.sqrt(load(alone)[0])
         if self.task is None:
             return bound
+        from fsir.privacy.rounds.groups import group_cost
+
         sources = len({cost.source for cost in self.costs})
         return min(bound, sources * group_cost(self.task, records))
 

@@ -13,7 +13,6 @@ from edge_agent.consent.admission import Feed, cost_of, has_room
 from edge_agent.consent.policy import Policy
 from edge_agent.learning.draft import Draft
 from edge_agent.learning.learner import Learner
-from edge_agent.learning.report import judgement_row
 from edge_agent.records import Position
 from edge_agent.state.holds import Hold, hold_of
 from edge_agent.state.rows import HOLD, LedgerRow
@@ -66,6 +65,8 @@ class Holding:
             return None
         if not self._threshold.judges(learner.n):
             return None
+        from edge_agent.learning.report import judgement_row
+
         row = judgement_row(
             self._task,
             self._threshold.mu,

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 
 from edge_agent.consent.admission import Feed, cost_of, groups_of
 from edge_agent.consent.policy import Policy
-from edge_agent.learning.report import ledger_row, outbox_row, report_bytes
 from edge_agent.learning.stages import same_records
 from edge_agent.state.made import last_reports
 from edge_agent.state.rows import LedgerRow, OutboxRow
@@ -58,6 +57,8 @@ class Spender:
 
         One that is too long to be sent is for the ledger alone.
         """
+        from edge_agent.learning.report import ledger_row, outbox_row, report_bytes
+
         row = ledger_row(
             self._task,
             moments,

@@ -16,7 +16,6 @@ from pathlib import Path
 from edge_agent.errors import SourceError
 from edge_agent.records import Position
 from edge_agent.sources.tally import Tally
-from fsir.tables.files import why_closed
 
 log = logging.getLogger("fsir.source")
 LONGEST_BYTES = 4 * 2**20  # of one record
@@ -45,6 +44,8 @@ class LineFile:
         try:
             self._file = self.path.open("rb")
         except OSError as error:
+            from fsir.tables.files import why_closed
+
             raise SourceError(f"{self.path}: {why_closed(self.path, error)}") from None
 
     def rewind(self) -> None:

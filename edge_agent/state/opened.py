@@ -11,7 +11,6 @@ from edge_agent.state.keys import Keys
 from edge_agent.state.positions import Positions
 from edge_agent.state.schema import Owner, owner_of
 from edge_agent.state.tables import Tables
-from edge_agent.state.tables.memory import Memory
 
 
 class Opened:
@@ -29,6 +28,8 @@ class Opened:
         asking = Owner(device or "", simulated)
         self._db: Tables
         if place is None:
+            from edge_agent.state.tables.memory import Memory
+
             self._db = Memory()
             owner = asking
         else:

@@ -6,7 +6,7 @@ import math
 from typing import NamedTuple
 
 from fsir.errors import TaskError
-from fsir.privacy import accounting, paper
+from fsir.privacy import accounting
 from fsir.privacy.budget import total_mu
 from fsir.task.task import Screening, Task
 
@@ -119,6 +119,8 @@ def _gaussian(shape: Shape, mu: float, g: int, split: float | None) -> Scales:
 
 def _as_published(mechanism: str, shape: Shape, share: Share, g: int) -> Scales:
     """The mechanisms of the paper, `iid` and `vgm`."""
+    from fsir.privacy import paper
+
     C = shape.norm
     s_M = accounting.classical_sigma(2.0 * C * g, share.epsilon, share.delta)
     if mechanism == "vgm":  # the floor of its covariance; what comes on top depends on the data

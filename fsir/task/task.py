@@ -12,13 +12,15 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgpack
 
-from fsir.task.public_map import Public
 from fsir.task.secure import Secure
 from fsir.task.slicing import Slicing
+
+if TYPE_CHECKING:
+    from fsir.task.public_map import Public
 
 MECHANISMS = ("gaussian", "iid", "vgm", "none")
 OLDEST_VERSION = 1  # its bytes do not say so

@@ -21,7 +21,6 @@ from fsir.arrays import Flags, Integers
 from fsir.limits import ID_BYTES
 from fsir.privacy.plan import FINAL, SCREENING
 from fsir.task.secure import HELPER
-from fsir.wire import codec
 from fsir.wire.subspace import Classifier, Subspace, subspace_body
 
 __all__ = [
@@ -154,6 +153,8 @@ def _body(message: Message) -> dict[str, Any]:
 
 
 def _report(report: Report) -> dict[str, Any]:
+    from fsir.wire import codec
+
     body: dict[str, Any] = {
         "task": report.task,
         "device": report.device,

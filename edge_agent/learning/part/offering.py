@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import Any
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from edge_agent.errors import StateError
 from edge_agent.labels.timeline import NO_LABEL
@@ -19,6 +17,9 @@ from edge_agent.state.made import last_reports
 from edge_agent.state.rows import LedgerRow, Progress
 from edge_agent.watch.refusals import NO_LABEL_YET, Refusal, refusal
 from fsir.arrays import Matrix
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 log = logging.getLogger("fsir.agent")
 
