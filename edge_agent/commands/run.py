@@ -61,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     recognition_of = _recognition() if args.predict else None
     with ExitStack() as leaving:
         source = leaving.enter_context(closing(open_source(args.source, options)))
-        state = leaving.enter_context(closing(State(args.state, args.device)))
+        state = leaving.enter_context(closing(State(args.state, args.device, broker=str(broker))))
         _note(state, broker)
         agents: list[Agent] = []
         outputs = _outputs(args, home, state, agents)
