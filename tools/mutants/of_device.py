@@ -11,7 +11,7 @@ THRESHOLD = "edge_agent/watch/threshold.py"
 
 _VOTES = "private_votes(released, Totals(stage), task.screening.threshold)"
 _CCMD = '__import__("fsir.estimate.votes", fromlist=["votes"]).ccmd_votes'
-_BOOKED = 'self._db.insert("ledger", vars(row))'
+_BOOKED = 'self._db.insert("ledger", row._asdict())'
 _JUDGED = 'self._db.insert("ledger", entry)'
 _SETTLED = '        said = {"verdict": verdict'
 _LATE = """\

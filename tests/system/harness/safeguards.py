@@ -13,7 +13,7 @@ from typing import Any
 import aggregator.daemon
 import aggregator.store.sqlite
 import edge_agent.exchange.outbox
-import edge_agent.learning.spending
+import edge_agent.learning.report
 import edge_agent.state.state
 from aggregator import intake
 from aggregator import merging as counting
@@ -87,7 +87,7 @@ def fresh_noise(patch: Patch) -> None:
             for message in honest(outbox, now)
         ]
 
-    patch(edge_agent.learning.spending, "report_bytes", remembered)
+    patch(edge_agent.learning.report, "report_bytes", remembered)
     patch(edge_agent.exchange.outbox.Outbox, "due", due)
 
 
