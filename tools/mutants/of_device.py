@@ -45,7 +45,7 @@ MUTANTS = (
     mutant("ledger row not written", (STATE, _BOOKED, "pass")),
     mutant(
         "ledger row written after the send",
-        (STATE, _BOOKED, 'vars(self).setdefault("late", []).append(vars(row))'),
+        (STATE, _BOOKED, 'vars(self).setdefault("late", []).append(row._asdict())'),
         (STATE, _SETTLED, _LATE + _SETTLED),
     ),
     mutant("report held without noise", (THRESHOLD, "self.sd, step)[0]", "0.0, step)[0]")),
