@@ -51,7 +51,7 @@ def test_what_is_opened_is_the_sum_of_all_integers_and_both_noises_bit_for_bit()
 
 def test_every_report_of_a_stage_has_the_same_length():
     small = released(TASK, 1)
-    large = replace(small, blocks=tuple(block * 10**6 for block in small.blocks))
+    large = small._replace(blocks=tuple(block * 10**6 for block in small.blocks))
     reports = [sealed_report(TASK, STAGE, "pi-7", one) for one in (small, large, small)]
     assert len({len(encode_shared(one)) for one in reports}) == 1
     assert len({one.id for one in reports}) == 3
@@ -88,7 +88,7 @@ def test_a_share_opens_in_its_own_place_only(change):
 )
 def test_what_is_not_of_this_stage_is_refused_before_it_is_opened(change):
     with pytest.raises(MessageError):
-        READERS[LEADER].payload(replace(report(), **change))
+        READERS[LEADER].payload(report()._replace(**change))
 
 
 def test_a_share_opens_under_the_active_set_that_it_was_sealed_for_alone():
