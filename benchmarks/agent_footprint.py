@@ -29,6 +29,7 @@ import numpy as np
 from benchmarks.learning import COORDINATES, task_of
 from fsir.contract import task_from_table
 from fsir.task.task import Task
+from fsir.wire.messages import topic
 from sim_devices.network.broker import LocalBroker
 from tests.edge_agent.aggregators import TinyAggregator
 
@@ -66,7 +67,7 @@ def _start_and_memory(url: str, folder: Path, rounds: int) -> dict[str, float]:
     first = []
     bare_kb = []
     agent_kb = []
-    with TinyAggregator(url, task, active=task.features.names[:9]):
+    with TinyAggregator(url, task, active=task.features.names[:9]) as aggregator:
         subprocess.run(BARE, check=True, env=_environment(folder))
         _agent(url, task, f"jsonl:{folder / 'har.jsonl'}", folder, "compiles")
         for k in range(rounds):
@@ -74,6 +75,8 @@ def _start_and_memory(url: str, folder: Path, rounds: int) -> dict[str, float]:
             subprocess.run(BARE, check=True, env=_environment(folder))
             bare.append(time.perf_counter() - started)
             bare_kb.append(_bare_peak(folder))
+            for kind in ("active", "subspace"):  # of the device before: each makes both reports
+                aggregator.publish(topic(task.name, kind), b"", retain=True)
             seconds, peak = _agent(url, task, f"jsonl:{folder / 'har.jsonl'}", folder, f"d{k}")
             first.append(seconds)
             agent_kb.append(peak)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 import sys
@@ -52,7 +53,12 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    args = _PROGRAM.parse(arguments)
+    gc.disable()  # until all is imported: none of that is garbage, and looking for some takes long
+    try:
+        args = _PROGRAM.parse(arguments)
+    finally:
+        gc.freeze()
+        gc.enable()
     logging.basicConfig(
         level=getattr(args, "log_level", "warning").upper(),
         format="%(asctime)s %(levelname)s %(message)s",

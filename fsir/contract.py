@@ -16,7 +16,6 @@ from fsir.errors import TaskError
 from fsir.limits import KEPT_RECORDS_BYTES, LIMITS, MAX_RECORDS, MAX_VALUES, TASK_BYTES
 from fsir.privacy.claims import epsilon_if_both_collude
 from fsir.privacy.plan import Stage, all_stages, minimum_size, report_size
-from fsir.secure.ring import ring_of
 from fsir.task.checks.whole import read_task
 from fsir.task.secure import Secure
 from fsir.task.task import OLDEST_VERSION, Task
@@ -223,6 +222,8 @@ def _check_records(task: Task) -> None:
 
 def _check_secure(task: Task, secure: Secure, stages: tuple[Stage, ...]) -> None:
     """Sums must not wrap, reports be sendable, and the noise of one device be worth a promise."""
+    from fsir.secure.ring import ring_of
+
     for stage in stages:
         length = ring_of(task, stage).length
         if length > LIMITS["shared"] - _FRAME_BYTES:

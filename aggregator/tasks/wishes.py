@@ -120,6 +120,6 @@ def _secure(secure: Secure) -> dict[str, Any]:
     """The section of two aggregators, and theirs below it."""
     return {
         "secure": {"cohort": secure.cohort, "groups": secure.groups},
-        "secure.leader": vars(secure.leader),
-        "secure.helper": vars(secure.helper),
+        "secure.leader": secure.leader._asdict(),
+        "secure.helper": secure.helper._asdict(),
     }

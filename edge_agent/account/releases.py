@@ -19,7 +19,7 @@ def spent(rows: Sequence[LedgerRow], delta: float) -> float:
 def release_entry(row: LedgerRow) -> dict[str, Any]:
     """A release in plain values."""
     return {
-        **row.__dict__,
+        **row._asdict(),
         "digest": row.digest.hex(),
         "report": row.report.hex(),
         "mu": json_number(row.mu),

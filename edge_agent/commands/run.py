@@ -18,7 +18,6 @@ from edge_agent.consent.policy import policy_of
 from edge_agent.errors import StorageError
 from edge_agent.labels.queue import Labelling
 from edge_agent.labels.tail import Tail
-from edge_agent.labels.topic import LabelMessages, LabelTopic
 from edge_agent.loop.runner import Manner, Runner
 from edge_agent.output import Output, Several, open_output
 from edge_agent.output.local import open_live
@@ -62,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     recognition_of = _recognition() if args.predict else None
     with ExitStack() as leaving:
         source = leaving.enter_context(closing(open_source(args.source, options)))
-        state = leaving.enter_context(closing(State(args.state, args.device)))
+        state = leaving.enter_context(closing(State(args.state, args.device, broker=str(broker))))
         _note(state, broker)
         agents: list[Agent] = []
         outputs = _outputs(args, home, state, agents)
@@ -72,6 +71,8 @@ def run(args: argparse.Namespace) -> int:
         agents += [Agent(state, task.name, policy, feed=feed, digest=task.digest) for task in tasks]
         messages = None
         if topic is not None and sensors is not None:
+            from edge_agent.labels.topic import LabelTopic
+
             messages = LabelTopic(sensors, topic, Path(args.state), lambda: slicings_of(agents))
         labelling = Labelling(
             Tail(Path(args.state)),
@@ -139,6 +140,7 @@ def _outputs(
 def _at_home(
     args: argparse.Namespace, home: Broker, topic: str, state: State, agents: Sequence[Agent]
 ) -> Output:
+    from edge_agent.labels.topic import LabelMessages
     from edge_agent.output.home.output import HomeBroker
     from edge_agent.output.home.told import Told
 

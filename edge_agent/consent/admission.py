@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass
 from importlib.util import find_spec
+from typing import NamedTuple
 
 from edge_agent.consent.budget import Cost
 from edge_agent.consent.groups import Group
@@ -15,7 +15,6 @@ from edge_agent.consent.sharing import label_refusals
 from edge_agent.errors import SourceError, StateError
 from edge_agent.exchange.inbox import read_task
 from edge_agent.sources.base import Source
-from edge_agent.sources.samples import LABEL
 from edge_agent.state.made import Made, last_reports, last_round
 from edge_agent.state.rows import LedgerRow, Pin
 from edge_agent.state.state import State
@@ -28,8 +27,7 @@ _SEALING = "cryptography.hazmat.primitives.hpke"  # of the extra [secure]
 _KEPT_ACROSS_RUNS = "a file, or a topic with --record-id, goes on where it was (docs/privacy.md)"
 
 
-@dataclass(frozen=True)
-class Feed:
+class Feed(NamedTuple):
     """The source of an agent's records, as far as the budget is concerned."""
 
     name: str = "memory"
@@ -53,6 +51,8 @@ class Feed:
             ) from None
         label = getattr(source, "label", None)
         if label == "" and pressed:
+            from edge_agent.sources.samples import LABEL
+
             label = LABEL
         return cls(
             name=source.name,

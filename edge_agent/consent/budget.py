@@ -18,14 +18,13 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fsir.privacy.budget import epsilon_drawn
 from fsir.privacy.plan import Stage
 
 
-@dataclass(frozen=True, kw_only=True)
-class Cost:
+class Cost(NamedTuple):
     """One release, done or planned: its cost and the records that it is about."""
 
     mu: float

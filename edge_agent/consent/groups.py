@@ -12,16 +12,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from edge_agent.consent.budget import Cost, load
 from fsir.privacy.budget import epsilon_drawn
-from fsir.privacy.rounds.groups import group_cost
 from fsir.task.task import Task
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Releases of one stage of a task; with the task it is known how many records each holds."""
 
     costs: Sequence[Cost]
@@ -29,10 +27,12 @@ class Group:
 
     def mu(self, records: int) -> float:
         """What any so many records cost in them."""
-        alone = [replace(cost, mu=cost.mu / cost.unit_records) for cost in self.costs]
+        alone = [cost._replace(mu=cost.mu / cost.unit_records) for cost in self.costs]
         bound = records * math.sqrt(load(alone)[0])
         if self.task is None:
             return bound
+        from fsir.privacy.rounds.groups import group_cost
+
         sources = len({cost.source for cost in self.costs})
         return min(bound, sources * group_cost(self.task, records))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from math import ceil, inf
 
 from edge_agent.consent.budget import Cost, numbers_in
@@ -17,7 +16,7 @@ def planned(task: Task, source: str = "", first: int = 0) -> list[Cost]:
     if task.asks_for_fresh_records:  # disjoint records: the worst record is in one of the two
         worst = max(cost.mu for cost in costs)
         numbers = sum(cost.numbers for cost in costs)
-        return [replace(costs[-1], mu=worst, numbers=numbers)]
+        return [costs[-1]._replace(mu=worst, numbers=numbers)]
     return costs
 
 

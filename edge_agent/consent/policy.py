@@ -35,9 +35,9 @@ records together, grows.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from math import inf
 from pathlib import Path
+from typing import NamedTuple
 
 from edge_agent.consent import sharing, trust
 from edge_agent.consent.budget import Cost, total_epsilon
@@ -56,8 +56,7 @@ class PolicyError(FsirError):
     """A policy file that cannot be read."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Policy:
+class Policy(NamedTuple):
     """What a device agrees to.
 
     >>> Policy(epsilon=0.5).epsilon
@@ -104,23 +103,24 @@ class Policy:
 
     @classmethod
     def _read(cls, table: Table) -> Policy:
+        usual = cls()
         policy = cls(
-            epsilon=table.number("epsilon", cls.epsilon, above=0),
-            delta=table.number("delta", cls.delta, above=0, below=1),
+            epsilon=table.number("epsilon", usual.epsilon, above=0),
+            delta=table.number("delta", usual.delta, above=0, below=1),
             unproven=table.texts("unproven", (), at_most=len(MECHANISMS)),
-            unit_records=table.whole("unit_records", cls.unit_records, low=1),
+            unit_records=table.whole("unit_records", usual.unit_records, low=1),
             never_share=table.texts("never_share", (), at_most=10_000),
-            largest_clip=table.number("largest_clip", cls.largest_clip, above=0),
-            exact_count=table.flag("exact_count", cls.exact_count),
-            presence=table.flag("presence", cls.presence),
-            stay=table.flag("stay", cls.stay),
-            version_1=table.flag("version_1", cls.version_1),
-            aggregation=table.choice("aggregation", cls.aggregation, AGGREGATIONS),
+            largest_clip=table.number("largest_clip", usual.largest_clip, above=0),
+            exact_count=table.flag("exact_count", usual.exact_count),
+            presence=table.flag("presence", usual.presence),
+            stay=table.flag("stay", usual.stay),
+            version_1=table.flag("version_1", usual.version_1),
+            aggregation=table.choice("aggregation", usual.aggregation, AGGREGATIONS),
             epsilon_if_both_collude=table.number(
-                "epsilon_if_both_collude", cls.epsilon_if_both_collude, above=0
+                "epsilon_if_both_collude", usual.epsilon_if_both_collude, above=0
             ),
-            hold=table.flag("hold", cls.hold),
-            rounds=table.whole("rounds", cls.rounds, low=1),
+            hold=table.flag("hold", usual.hold),
+            rounds=table.whole("rounds", usual.rounds, low=1),
             epsilon_for_100_records=table.optional_number("epsilon_for_100_records", above=0),
         )
         table.done()

@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import inf
 
 from fsir.privacy.claims import epsilon_if_both_collude, statement
-from fsir.privacy.describe import rounded_up
 from fsir.task.task import SECURE, Task
 
 ANY = "any"  # what an owner may say about aggregation
@@ -32,6 +31,8 @@ def refusals(task: Task, accepted: str, cap: float, delta: float) -> list[str]:
         return []  # no noise at all, which the owner has accepted by name, or not
     if epsilon <= cap * ROUNDING:
         return []
+    from fsir.privacy.describe import rounded_up
+
     return [
         f"it would cost epsilon {rounded_up(epsilon)} if {names} worked together; "
         f"the owner's cap is epsilon_if_both_collude = {cap:g} at delta {delta:g}"

@@ -10,8 +10,8 @@ aggregators both are asked: the helper knows no numbers, and repeats the one of 
 from __future__ import annotations
 
 import logging
+import os
 import random
-import secrets
 
 from edge_agent.exchange.outbox import Publish
 from edge_agent.state.state import State
@@ -65,7 +65,7 @@ class Instance:
         if self.drawn:
             return
         earlier = self._numbers
-        numbers = [secrets.token_bytes(INSTANCE_BYTES), *earlier][: KEPT_NUMBERS + 1]
+        numbers = [os.urandom(INSTANCE_BYTES), *earlier][: KEPT_NUMBERS + 1]
         self._state.keep_instances(self._task.name, numbers)
         self._numbers = numbers
         self._previous = earlier[0] if earlier else b""

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import random
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from edge_agent.state.rows import OutboxRow
 from fsir.net.backoff import Delays
 
 
-@dataclass(frozen=True)
-class Publish:
+class Publish(NamedTuple):
     """One message to the task's broker, at QoS 1."""
 
     topic: str

@@ -14,14 +14,15 @@ import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from edge_agent.errors import SourceError
 from edge_agent.labels.tail import Tail
 from edge_agent.labels.timeline import NO_LABEL
-from edge_agent.labels.topic import LabelTopic
 from edge_agent.records import Record
-from edge_agent.sources.paced import seconds_of
+
+if TYPE_CHECKING:
+    from edge_agent.labels.topic import LabelTopic
 
 log = logging.getLogger("fsir.labels")
 DELAY_SECONDS = 5.0
@@ -103,9 +104,12 @@ class Labelling:
 
     def _made(self, record: Record) -> float:
         """When a record that says so in its time column, or not at all, was made."""
-        made = None if self._time_column is None else seconds_of(record.x.get(self._time_column))
-        if made is not None:
-            return made
+        if self._time_column is not None:
+            from edge_agent.sources.paced import seconds_of
+
+            made = seconds_of(record.x.get(self._time_column))
+            if made is not None:
+                return made
         # One broken line of a file: never labelled.
         return -math.inf if self._replayable else self._clock()
 

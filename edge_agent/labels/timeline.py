@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 import math
 from bisect import bisect_right, insort
-from dataclasses import dataclass
+from typing import NamedTuple
 
 # After which a label is no longer believed: a forgotten button must not label the night.
 EXPIRES_SECONDS = 1800.0
@@ -29,8 +29,7 @@ AHEAD_SECONDS = DAY_SECONDS
 LASTS_SECONDS = 30 * DAY_SECONDS  # the longest stay
 
 
-@dataclass(frozen=True, order=True)
-class Event:
+class Event(NamedTuple):
     """From `time` on and before `until` (seconds since the epoch) the activity is `label`."""
 
     time: float

@@ -8,13 +8,11 @@ it or the policy says `hold = false`.
 from __future__ import annotations
 
 import logging
-from dataclasses import replace
 
 from edge_agent.consent.admission import Feed, cost_of, has_room
 from edge_agent.consent.policy import Policy
 from edge_agent.learning.draft import Draft
 from edge_agent.learning.learner import Learner
-from edge_agent.learning.report import judgement_row
 from edge_agent.records import Position
 from edge_agent.state.holds import Hold, hold_of
 from edge_agent.state.rows import HOLD, LedgerRow
@@ -67,6 +65,8 @@ class Holding:
             return None
         if not self._threshold.judges(learner.n):
             return None
+        from edge_agent.learning.report import judgement_row
+
         row = judgement_row(
             self._task,
             self._threshold.mu,
@@ -85,9 +85,9 @@ class Holding:
             which = HOLD if row.round == 1 else f"{HOLD} {row.round}"
             self._drawn = self._threshold.holds(margin, self._noise.for_stage(which))
         if not self._drawn:
-            return replace(row, verdict=PASSED)
+            return row._replace(verdict=PASSED)
         hold = hold_of(row, plainest(found).text)
-        self._state.record_hold(replace(row, verdict=HELD), hold, draft.progress(position))
+        self._state.record_hold(row._replace(verdict=HELD), hold, draft.progress(position))
         self._hold = hold
         self._drawn = None
         self._tell()

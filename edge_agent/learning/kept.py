@@ -8,11 +8,10 @@ truncated rows, 16 bits a value, in its state file until both reports are made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgpack
 import numpy as np
-from numpy.typing import NDArray
 
 from edge_agent.errors import StateError
 from edge_agent.learning.learner import names_of, restore_watch
@@ -27,6 +26,9 @@ from fsir.privacy.quantiser import Quantiser
 from fsir.task.records import RecordReader
 from fsir.task.slicing import UNKNOWN
 from fsir.task.task import Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 BLOCK_ROWS = 64  # that are quantised together
 

@@ -7,10 +7,9 @@ hold exactly what the moments of the stage need, and no more.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgpack
-from numpy.typing import NDArray
 
 from edge_agent.state.learned import Kept
 from edge_agent.watch.counts import Counts
@@ -19,6 +18,9 @@ from fsir.arrays import Matrix
 from fsir.privacy.moments import Moments
 from fsir.privacy.plan import Stage
 from fsir.task.task import Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 
 class Learner(Protocol):

@@ -6,10 +6,9 @@ import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from edge_agent.consent.admission import Feed, refusals
 from edge_agent.consent.policy import Policy
@@ -18,7 +17,6 @@ from edge_agent.exchange import inbox
 from edge_agent.exchange.outbox import Publish
 from edge_agent.learning.holding import Holding
 from edge_agent.learning.part.participation import Participation
-from edge_agent.learning.projection import Projection
 from edge_agent.learning.spending import Spender
 from edge_agent.records import START, Position, Record
 from edge_agent.state.rows import Pin
@@ -29,6 +27,11 @@ from fsir.limits import DEVICE_NAME
 from fsir.privacy.noise import Noise
 from fsir.task.task import Task
 from fsir.wire.messages import Presence, encode, topic
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
+
+    from edge_agent.learning.projection import Projection
 
 log = logging.getLogger("fsir.agent")
 
@@ -236,6 +239,8 @@ class Membership:
 
 @lru_cache(maxsize=2)  # a thousand simulated devices get the same subspace
 def _projection(raw: bytes, task: Task, active: tuple[str, ...] | None) -> Projection:
+    from edge_agent.learning.projection import Projection
+
     return Projection(task, inbox.read_subspace(raw, task, active))
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 
 from edge_agent.consent.admission import Feed, cost_of, groups_of
 from edge_agent.consent.policy import Policy
-from edge_agent.learning.report import ledger_row, outbox_row, report_bytes
 from edge_agent.learning.stages import same_records
 from edge_agent.state.made import last_reports
 from edge_agent.state.rows import LedgerRow, OutboxRow
@@ -59,6 +57,8 @@ class Spender:
 
         One that is too long to be sent is for the ledger alone.
         """
+        from edge_agent.learning.report import ledger_row, outbox_row, report_bytes
+
         row = ledger_row(
             self._task,
             moments,
@@ -73,14 +73,14 @@ class Spender:
         if reasons := [*over_budget, *self._policy.over_group_budget(groups)]:
             raise NoReportError("; ".join(reasons))
         raw = report_bytes(self._task, self._device, moments, self._noise, round, key)
-        row = replace(row, report=report_id(raw))
+        row = row._replace(report=report_id(raw))
         if len(raw) > LIMITS["report"]:
             # That it does not leave is seen, and depends on its noisy numbers: it is paid for.
             reason = (
                 f"its report takes {len(raw)} bytes, and aggregators read at most "
                 f"{LIMITS['report']}"
             )
-            return replace(row, verdict="refused", reason=reason), None
+            return row._replace(verdict="refused", reason=reason), None
         hold = self._rng.uniform(0.0, self._task.report.max_delay)
         return row, outbox_row(row, self._device, raw, now + hold)
 

@@ -8,8 +8,7 @@ import select
 import signal
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from paho.mqtt.client import MQTTMessage
 
@@ -34,8 +33,7 @@ LONGEST_WAIT_SECONDS = 60.0
 DISK_SHARE = 0.02  # of the time may go into saving: a card of a small device wears out
 
 
-@dataclass(frozen=True)
-class Manner:
+class Manner(NamedTuple):
     """How long to run, and how often to save."""
 
     once: bool = False  # leave when every task has its receipt

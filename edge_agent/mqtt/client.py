@@ -9,7 +9,7 @@ from __future__ import annotations
 import selectors
 import ssl
 from contextlib import suppress
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
@@ -27,8 +27,7 @@ _GOOD_BYE_TURNS = 50
 _GOOD_BYE_SECONDS = 0.02  # for each turn
 
 
-@dataclass(frozen=True)
-class Greeting:
+class Greeting(NamedTuple):
     """How a client introduces itself."""
 
     versions: tuple[MQTTProtocolVersion, ...]  # in the order in which they are tried

@@ -30,7 +30,6 @@ from edge_agent.mqtt.client import (
 from fsir.errors import LoginRefusedError
 from fsir.net.backoff import Delays
 from fsir.net.broker import Broker
-from fsir.net.tls import TellingSocket
 
 log = logging.getLogger("fsir.connection")
 KEEPALIVE_SECONDS = 60
@@ -149,7 +148,7 @@ class Connection:
             self.up = False
             self._on_down()
             self._attempts.lasted(now - self._up_at)
-        trouble = self._socket.trouble if isinstance(self._socket, TellingSocket) else None
+        trouble = getattr(self._socket, "trouble", None)  # of a `fsir.net.tls.TellingSocket`
         if trouble is not None:
             self._attempts.later(now, self._broker.why(trouble))
         elif not self._welcomed and not self._refused and self._versions[0] == MQTT_5:

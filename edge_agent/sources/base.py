@@ -20,8 +20,7 @@ records do not overlap. The agent takes no task that protects fewer together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from edge_agent.records import START, Position, Record
 from fsir.net.broker import Broker
@@ -31,8 +30,7 @@ __all__ = ["ENTRY_POINTS", "START", "Options", "Position", "Record", "Source", "
 ENTRY_POINTS = "fsir.sources"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Options:
+class Options(NamedTuple):
     """What the owner said about the source; each source takes what concerns it."""
 
     follow: bool = False  # wait for more at the end of a file

@@ -16,7 +16,6 @@ from pathlib import Path
 from edge_agent.errors import SourceError
 from edge_agent.records import Position
 from edge_agent.sources.tally import Tally
-from fsir.tables.files import why_closed
 
 log = logging.getLogger("fsir.source")
 LONGEST_BYTES = 4 * 2**20  # of one record
@@ -24,7 +23,7 @@ FOLLOW_SECONDS = 1.0  # between two looks at the end of a file that grows
 TOO_LONG = f"lines not used: longer than {LONGEST_BYTES} bytes"
 Cursor = tuple[int, int, int]
 Line = tuple[bytes, Cursor]
-_CHUNK_BYTES = 65536
+_CHUNK_BYTES = 65536  # at a time: what is made of them takes six times as much memory
 
 
 class LineFile:
@@ -45,6 +44,8 @@ class LineFile:
         try:
             self._file = self.path.open("rb")
         except OSError as error:
+            from fsir.tables.files import why_closed
+
             raise SourceError(f"{self.path}: {why_closed(self.path, error)}") from None
 
     def rewind(self) -> None:
@@ -89,7 +90,7 @@ class LineFile:
         self._torn = not chunk.endswith(b"\n")
 
     def read(self, limit: int) -> list[Line]:
-        """Up to `limit` lines that are there now.
+        """Up to `limit` lines that are there now, fewer if they are long.
 
         One that is too long has its place in the file, but no text.
         """
@@ -102,7 +103,7 @@ class LineFile:
         while self._torn and (text := self._file.readline(_CHUNK_BYTES)):
             self._torn = not text.endswith(b"\n")
         first = self._file.tell()
-        while len(lines) < limit and taken < LONGEST_BYTES:
+        while len(lines) < limit and taken < _CHUNK_BYTES:
             start = first + taken
             text = self._file.readline(LONGEST_BYTES)
             taken += len(text)

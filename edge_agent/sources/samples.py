@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from edge_agent.errors import SourceError
 from edge_agent.sources.base import Options
@@ -19,8 +18,7 @@ STANDARD_GRAVITY = 9.80665  # m/s^2 in one g
 LATEST_SECONDS = 2.0**37  # since the epoch: later times are milliseconds, or nonsense
 
 
-@dataclass(frozen=True, kw_only=True)
-class Samples:
+class Samples(NamedTuple):
     """A piece of a stream: of both sensors at the same times, or of one alone."""
 
     times: Matrix  # seconds since the epoch

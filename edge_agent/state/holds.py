@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from edge_agent.errors import StateError, StorageError
 from edge_agent.state.rows import LedgerRow
@@ -20,8 +20,7 @@ from edge_agent.state.tables import Tables
 HELD = "held:"  # of a task: no task has a name with a colon
 
 
-@dataclass(frozen=True, kw_only=True)
-class Hold:
+class Hold(NamedTuple):
     """One report that was held back."""
 
     why: str
@@ -48,7 +47,7 @@ class Holds:
 
     def put(self, name: str, hold: Hold) -> None:
         """Remember it, inside of a transaction."""
-        self._db.put("meta", {"key": f"{HELD}{name}", "value": json.dumps(asdict(hold))})
+        self._db.put("meta", {"key": f"{HELD}{name}", "value": json.dumps(hold._asdict())})
 
     def drop(self, name: str) -> None:
         """It is settled; inside of a transaction."""
@@ -60,7 +59,7 @@ class Holds:
         if hold is None:
             return
         with self._db.transaction():
-            self.put(name, replace(hold, released=True))
+            self.put(name, hold._replace(released=True))
         if self._directory is not None:
             with suppress(OSError):  # it says nothing any more
                 (self._directory / hold.request).unlink()

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from edge_agent.records import START, Position
 from edge_agent.state.rows import Progress
 from edge_agent.state.tasks import Tasks
 from fsir.arrays import Integers
 
-Kept = tuple[NDArray[np.int16], Integers]  # quantised rows, and their slices
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+Kept: TypeAlias = "tuple[NDArray[np.int16], Integers]"  # quantised rows, and their slices
 
 
 class Learned(Tasks):

@@ -11,11 +11,13 @@ from edge_agent.state.keys import Keys
 from edge_agent.state.positions import Positions
 from edge_agent.state.schema import Owner, owner_of
 from edge_agent.state.tables import Tables
-from edge_agent.state.tables.memory import Memory
 
 
 class Opened:
-    """The file of one device, with its lock. `directory = None` keeps it in memory."""
+    """The file of one device, with its lock. `directory = None` keeps it in memory.
+
+    broker: where reports go, for a file that is new.
+    """
 
     def __init__(
         self,
@@ -24,15 +26,18 @@ class Opened:
         *,
         simulated: bool = False,
         read_only: bool = False,
+        broker: str | None = None,
     ) -> None:
         place = None if directory is None else Path(directory)
         asking = Owner(device or "", simulated)
         self._db: Tables
         if place is None:
+            from edge_agent.state.tables.memory import Memory
+
             self._db = Memory()
             owner = asking
         else:
-            self._db, owner = _opened(place, asking, read_only)
+            self._db, owner = _opened(place, asking, read_only, broker)
         self._positions = Positions(self._db)
         self.holds = Holds(self._db, place)
         self.keys = Keys(self._db)
@@ -45,11 +50,13 @@ class Opened:
         self._db.close()
 
 
-def _opened(place: Path, asking: Owner, read_only: bool) -> tuple[Storage, Owner]:
+def _opened(
+    place: Path, asking: Owner, read_only: bool, broker: str | None
+) -> tuple[Storage, Owner]:
     """The file, and whose it is."""
     db = Storage(place, read_only, create=bool(asking.device))
     try:
-        return db, owner_of(db, asking, read_only)
+        return db, owner_of(db, asking, read_only, broker)
     except StorageError as error:
         db.close()
         raise StateError(

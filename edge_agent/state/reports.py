@@ -40,9 +40,9 @@ class Reports(Learned):
         with self._db.transaction():
             if judged is not None:
                 self._book(judged)
-            self._db.insert("ledger", vars(row))
+            self._db.insert("ledger", row._asdict())
             if out is not None:
-                self._db.insert("outbox", vars(out))
+                self._db.insert("outbox", out._asdict())
             self._save(row.task, progress, (), drop_kept=drop_kept)
             self._keep_refused(row.task, refused or {})
             if key:
@@ -58,7 +58,7 @@ class Reports(Learned):
             self.holds.put(row.task, hold)
 
     def _book(self, row: LedgerRow) -> None:
-        entry = vars(row)
+        entry = row._asdict()
         self._db.insert("ledger", entry)
 
     def _keep_refused(self, name: str, refused: Mapping[str, int]) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from edge_agent.records import START, Position
 from fsir.task.task import CORRELATED
@@ -23,8 +22,7 @@ def report_title(stage: str, round: int) -> str:
     return f"{stage} report" + (f" of round {round}" if round > 1 else "")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Pin:
+class Pin(NamedTuple):
     """A task as this device has accepted it: it never changes under the device."""
 
     name: str
@@ -35,8 +33,7 @@ class Pin:
     stopped: str = ""  # why the device takes no further part
 
 
-@dataclass(frozen=True, kw_only=True)
-class Progress:
+class Progress(NamedTuple):
     """What a device has learned for a task, and how far into its source it has come."""
 
     position: Position = START
@@ -45,8 +42,7 @@ class Progress:
     learned: bytes | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class LedgerRow:
+class LedgerRow(NamedTuple):
     """One release, forever: what was spent on which records."""
 
     task: str
@@ -84,8 +80,7 @@ class LedgerRow:
         return self.stage != HOLD
 
 
-@dataclass(frozen=True, kw_only=True)
-class OutboxRow:
+class OutboxRow(NamedTuple):
     """A report that has no receipt yet: these bytes and no others are sent until there is one."""
 
     report: bytes

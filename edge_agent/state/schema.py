@@ -51,14 +51,14 @@ class Owner(NamedTuple):
     simulated: bool
 
 
-def owner_of(db: Storage, asking: Owner, read_only: bool) -> Owner:
+def owner_of(db: Storage, asking: Owner, read_only: bool, broker: str | None = None) -> Owner:
     """Whose state this is; a file that is new becomes that of whoever asks.
 
     Who asks without a device's name only looks or forgets, and takes it as it is.
     """
     ((version,),) = db.rows("PRAGMA user_version")
     if version == 0 and asking.device and not read_only:
-        _create(db, asking)
+        _create(db, asking, broker)
     elif version == 0:
         raise StateError(
             f"{db.where}: {FILE} is not the state of an agent; give the directory of one"
@@ -78,12 +78,14 @@ def owner_of(db: Storage, asking: Owner, read_only: bool) -> Owner:
     return owner
 
 
-def _create(db: Storage, owner: Owner) -> None:
+def _create(db: Storage, owner: Owner, broker: str | None) -> None:
     with db.transaction():
         for statement in SCHEMA.split(";"):
             db.run(statement)
         db.insert("meta", {"key": "device", "value": owner.device})
         db.insert("meta", {"key": "simulated", "value": int(owner.simulated)})
+        if broker is not None:
+            db.insert("meta", {"key": "broker", "value": broker})
         db.run(f"PRAGMA user_version = {VERSION}")
 
 

@@ -11,14 +11,16 @@ that varies in `enough` records is not looked at any more, which most are after 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsir.arrays import Integers, Matrix
 from fsir.privacy.plan import Stage
 from fsir.task.task import Task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 FAR_SCALES = 50.0  # from the centre; other people differ by less, whoever the public sample is of
 FAR_TRUNCATIONS = 2.0  # and at least so many times where values are cut off

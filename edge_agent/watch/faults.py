@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,8 +29,7 @@ JUDGED_SDS = (
 )
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(NamedTuple):
     """What may be wrong, and by how many witnesses it is not."""
 
     margin: int
@@ -72,8 +71,7 @@ def _margin(fault: Fault) -> int:
     return fault.margin
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Look:
+class _Look(NamedTuple):
     task: Task
     stage: Stage
     counts: Counts

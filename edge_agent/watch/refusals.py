@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from edge_agent.labels.timeline import NO_LABEL
 from edge_agent.records import UNREADABLE, Record
@@ -26,8 +25,7 @@ NO_LABEL_YET = "no label"
 _PRESS = "say what you are doing (fsir-agent label), or let the records bring it; see --labels"
 
 
-@dataclass(frozen=True)
-class Refusal:
+class Refusal(NamedTuple):
     """Why one record was refused."""
 
     reason: str  # as it is counted

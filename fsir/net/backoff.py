@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True)
-class Delays:
+class Delays(NamedTuple):
     """Delays in seconds: after the k-th attempt about `first * 2^k`, at most `longest`.
 
     Each is multiplied by a random number from 0.5 to 1.5.

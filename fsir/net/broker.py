@@ -8,9 +8,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from fsir.errors import ConnectionSettingsError
-from fsir.net import probe
-from fsir.net.certificates import client_context
-from fsir.net.tls import OTHER_NAME, TellingSocket, explain, is_hung_up, unacceptable
 
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
@@ -64,6 +61,9 @@ class Broker:
 
     def context(self) -> ssl.SSLContext:
         """The TLS settings."""
+        from fsir.net.certificates import client_context
+        from fsir.net.tls import TellingSocket
+
         context = client_context(self.ca, self.certificate, self.key, self.prefix)
         context.sslsocket_class = TellingSocket
         return context
@@ -72,6 +72,8 @@ class Broker:
 
     def why(self, error: Exception) -> str:
         """Why there is no connection, and what to do about it."""
+        from fsir.net.tls import explain, is_hung_up
+
         if isinstance(error, ssl.SSLCertVerificationError):
             return self._why_unacceptable(error)
         if self.tls and is_hung_up(error):
@@ -80,9 +82,14 @@ class Broker:
 
     def hint(self) -> str:
         """Why nobody answers in MQTT where somebody takes our calls; empty if nobody knows."""
+        from fsir.net import probe
+
         return probe.hint(self.host, self.port, self.tls)
 
     def _why_unacceptable(self, error: ssl.SSLCertVerificationError) -> str:
+        from fsir.net import probe
+        from fsir.net.tls import OTHER_NAME, unacceptable
+
         names = ""
         if error.verify_code in OTHER_NAME:
             names = probe.names(self.host, self.port, self.ca)

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import lru_cache
-from statistics import NormalDist
 
 from fsir.errors import AccountingError
 
@@ -207,6 +206,8 @@ def _quantile(mu: float, delta: float) -> float:
     """The point that a standard normal exceeds with probability `delta`."""
     _require("mu", mu, 0.0, math.inf)
     _require("delta", delta, 0.0, 1.0)
+    from statistics import NormalDist
+
     return -NormalDist().inv_cdf(delta)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fsir.privacy import accounting
 from fsir.privacy.budget import drawn_values, epsilon_drawn, published_values, sampling_charge
@@ -12,8 +12,7 @@ from fsir.privacy.plan import final_stage, first_stage
 from fsir.task.task import CORRELATED, SECURE, Task
 
 
-@dataclass(frozen=True)
-class Statement:
+class Statement(NamedTuple):
     """What is known about a mechanism."""
 
     mechanism: str
@@ -111,8 +110,7 @@ def total_cost(task: Task) -> float:
     return max(costs) if task.asks_for_fresh_records else accounting.compose(*costs)
 
 
-@dataclass(frozen=True)
-class Promise:
+class Promise(NamedTuple):
     """What all reports of a task cost towards somebody, at the task's delta."""
 
     against: str

@@ -10,10 +10,9 @@ merge of a stream gives the same bits on every machine.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from fsir.arrays import Integers, Matrix
 from fsir.errors import RecordError
@@ -24,6 +23,9 @@ from fsir.privacy.sums import Sums
 from fsir.task.records import RecordReader
 from fsir.task.slicing import UNKNOWN
 from fsir.task.task import Task
+
+if TYPE_CHECKING:
+    from numpy.typing import ArrayLike, NDArray
 
 Look = Callable[[Matrix, Integers], object]
 

@@ -23,7 +23,7 @@ from typing import ClassVar
 import numpy as np
 
 from fsir.arrays import Integers, Matrix
-from fsir.privacy.normal.words import SIGNIFICANT_BITS, WORD_BYTES, normals_of
+from fsir.privacy.normal import SIGNIFICANT_BITS, WORD_BYTES
 
 RESOLUTION = 8  # published values are rounded to between 1/8 and 1/16 of their noise
 # What only sums are made of, with other noise, is rounded to between 1/2 and 1/4 of its own.
@@ -86,6 +86,8 @@ class NoiseOfBytes(Noise):
 
     def normals(self, count: int) -> Matrix:
         """`count` independent standard normals."""
+        from fsir.privacy.normal.words import normals_of
+
         return normals_of(self._bytes(WORD_BYTES * count))
 
 

@@ -7,9 +7,9 @@ word, and the device does not have to trust the server about any of it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate
+from typing import NamedTuple
 
 from fsir.errors import TaskError
 from fsir.privacy import accounting
@@ -27,8 +27,7 @@ FINAL = "final"
 _COORDINATE_BITS = 14  # a truncated coordinate has at most 2^14 steps, so that it fits 16 bits
 
 
-@dataclass(frozen=True, kw_only=True)
-class Block:
+class Block(NamedTuple):
     """One block of the integer vector that a report holds."""
 
     name: str
@@ -50,8 +49,7 @@ class Block:
         return self.sd**2 + rounding
 
 
-@dataclass(frozen=True, kw_only=True)
-class Stage:
+class Stage(NamedTuple):
     """One report of a device: its features, geometry, blocks and cost."""
 
     name: str
@@ -276,12 +274,12 @@ def _stepped(block: Block, cohort: int | None, resolution: int) -> Block:
     if cohort is not None:
         block = _shared(block, cohort)
         resolution = RESOLUTION_OF_SHARED * resolution // RESOLUTION
-    return replace(block, step=_step(block.sd / resolution / block.unit))
+    return block._replace(step=_step(block.sd / resolution / block.unit))
 
 
 def _shared(block: Block, cohort: int) -> Block:
     """The same block where a device brings its part of the noise, and each aggregator all of it."""
-    return replace(block, sd=block.sd / math.sqrt(cohort), added=block.sd)
+    return block._replace(sd=block.sd / math.sqrt(cohort), added=block.sd)
 
 
 def _step(largest: float) -> int:

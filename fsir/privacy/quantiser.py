@@ -6,16 +6,17 @@ This is what makes sums exact, and their noise enough.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from fsir.arrays import Integers, Matrix
 from fsir.privacy.plan import Stage
-from fsir.task.exact_map import ExactMap
-from fsir.task.public_map import Public
 from fsir.task.task import Task
+
+if TYPE_CHECKING:
+    from fsir.task.public_map import Public
 
 _JUST_BELOW_ONE = 1.0 - 2.0**-50  # pays for the rounding of a square root, a quotient and a product
 
@@ -72,7 +73,8 @@ class _Inputs:
 
 def _whole_square(length: float) -> int:
     """The largest whole number that the square of a length reaches, without rounding."""
-    return math.floor(Fraction(length) ** 2)
+    numerator, denominator = length.as_integer_ratio()
+    return numerator**2 // denominator**2
 
 
 def _truncated(K: Matrix, reach: float) -> Matrix:
@@ -134,6 +136,8 @@ class MappedQuantiser(Quantiser):
     """
 
     def __init__(self, task: Task, stage: Stage, public: Public) -> None:
+        from fsir.task.exact_map import ExactMap
+
         super().__init__(task, stage)
         self._map = ExactMap(public, task.p, task.clip.truncate)
         # Finer than the numbers that are added up: a mapped one is a sum of many of these.

@@ -14,7 +14,7 @@ Layout of the integer vector, public and fixed by the stage:
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +25,7 @@ from fsir.privacy.noise import Noise
 from fsir.privacy.plan import Block
 
 
-@dataclass(frozen=True)
-class Release:
+class Release(NamedTuple):
     """The published integers of one device at one stage.
 
     Attributes

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fsir.errors import TaskError
-from fsir.privacy import accounting, paper
+from fsir.privacy import accounting
 from fsir.privacy.budget import total_mu
 from fsir.task.task import Screening, Task
 
 
-@dataclass(frozen=True)
-class Share:
+class Share(NamedTuple):
     """What one stage has of the budget.
 
     `mu_squared` is its part of mu^2. The paper's mechanisms split (epsilon, delta) evenly over the
@@ -24,8 +23,7 @@ class Share:
     delta: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scales:
+class Scales(NamedTuple):
     """Standard deviations of the noise on each block, and the cost of all of them together."""
 
     mu: float  # for one unit of data; infinite where nothing is proven
@@ -45,8 +43,7 @@ class Scales:
         )
 
 
-@dataclass(frozen=True)
-class Shape:
+class Shape(NamedTuple):
     """What the noise of a stage depends on: numbers per record, clip, whether it has squares."""
 
     p: int
@@ -122,6 +119,8 @@ def _gaussian(shape: Shape, mu: float, g: int, split: float | None) -> Scales:
 
 def _as_published(mechanism: str, shape: Shape, share: Share, g: int) -> Scales:
     """The mechanisms of the paper, `iid` and `vgm`."""
+    from fsir.privacy import paper
+
     C = shape.norm
     s_M = accounting.classical_sigma(2.0 * C * g, share.epsilon, share.delta)
     if mechanism == "vgm":  # the floor of its covariance; what comes on top depends on the data

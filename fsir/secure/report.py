@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 
 import numpy as np
 
@@ -38,8 +37,7 @@ def sealed_report(
     )
     share, seed = split(ring, np.concatenate(release.blocks))
     active = active_of(task, stage)
-    return replace(
-        report,
+    return report._replace(
         leader=seal(secure.leader.exchange_key, share, context(report, LEADER, active)),
         helper=seal(secure.helper.exchange_key, seed, context(report, HELPER, active)),
     )

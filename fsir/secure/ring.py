@@ -14,8 +14,7 @@ of `WIDTHS` is taken. Devices that lie can make a sum wrap, as they can make it 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +32,7 @@ MOST_SIGMAS = 13.2  # no word of the sampler stands for a normal that is farther
 _WORD_BYTES = 8
 
 
-@dataclass(frozen=True)
-class Ring:
+class Ring(NamedTuple):
     """Vectors of `size` whole numbers modulo 2^bits.
 
     >>> ring = Ring(32, 2)

@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from hashlib import shake_128
 from itertools import count
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsir.arrays import Integers
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 UNKNOWN = -1  # the slice of a response that the task does not know
 MOST_CLASSES = 64  # whose table is small, and found after a few tries
-Codes = NDArray[np.uint64]  # labels x pairs of characters
+Codes: TypeAlias = "NDArray[np.uint64]"  # labels x pairs of characters
 
 
 def has_table(classes: tuple[str, ...]) -> bool:

@@ -12,8 +12,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -24,8 +23,7 @@ _FLOAT = "<f4"  # of centres and map in the bytes of a task
 BYTES_PER_NUMBER = 4
 
 
-@dataclass(frozen=True, kw_only=True)
-class Public:
+class Public(NamedTuple):
     """Centres and map as the task has them: float32, little endian, row by row."""
 
     records: int  # of the public sample

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from dataclasses import dataclass
+from typing import NamedTuple
 
 LEADER = "leader"  # proposes what is opened, and makes the estimate
 HELPER = "helper"  # opens nothing twice, and nothing of too few
@@ -20,8 +20,7 @@ _FIELD = 2**255 - 19  # Curve25519: v^2 = u^3 + A u^2 + u
 _A = 486662
 
 
-@dataclass(frozen=True)
-class Party:
+class Party(NamedTuple):
     """One of the two aggregators: `key` is the public half of its pair, as base64 text."""
 
     name: str
@@ -38,8 +37,7 @@ class Party:
         return base64.b64decode(self.key)[EXCHANGE_BYTES:]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Secure:
+class Secure(NamedTuple):
     """Who aggregates, and over how many devices at least.
 
     Devices belong to one of `groups` by their names; each group is opened by itself, and the groups

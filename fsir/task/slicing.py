@@ -7,13 +7,15 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsir.arrays import Integers
 from fsir.task.labels import UNKNOWN, LabelTable, has_table
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["UNKNOWN", "Slicing"]
 

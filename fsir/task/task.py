@@ -12,13 +12,15 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgpack
 
-from fsir.task.public_map import Public
 from fsir.task.secure import Secure
 from fsir.task.slicing import Slicing
+
+if TYPE_CHECKING:
+    from fsir.task.public_map import Public
 
 MECHANISMS = ("gaussian", "iid", "vgm", "none")
 OLDEST_VERSION = 1  # its bytes do not say so
@@ -30,8 +32,7 @@ MEMORIES = ("auto", "all", "window", "decay")
 SECURE = "secure"
 
 
-@dataclass(frozen=True)
-class Features:
+class Features(NamedTuple):
     """What is measured: a record's value `x` enters as `(x - centre) / scale`."""
 
     names: tuple[str, ...]
@@ -53,8 +54,7 @@ class Features:
         return [name for name in names if name not in known]
 
 
-@dataclass(frozen=True)
-class Response:
+class Response(NamedTuple):
     """What is explained: a class label, or a number with public cut points."""
 
     name: str
@@ -62,16 +62,14 @@ class Response:
     cuts: tuple[float, ...] = ()
 
 
-@dataclass(frozen=True)
-class Clip:
+class Clip(NamedTuple):
     """How far one record can reach: `truncate` (R) per coordinate, `norm` (C) in Euclidean norm."""
 
     truncate: float
     norm: float
 
 
-@dataclass(frozen=True)
-class Privacy:
+class Privacy(NamedTuple):
     """The total budget of a device for this task.
 
     `unit_records` consecutive records are protected together. `split` is how much of a final report
@@ -87,8 +85,7 @@ class Privacy:
     noise: str | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reporting:
+class Reporting(NamedTuple):
     """When a device reports.
 
     At exactly `records` records, or with all it has (at most `records`) at a `deadline`. `sigma_0`,
@@ -107,8 +104,7 @@ class Reporting:
     start: int | None = None  # seconds since 1970, UTC
 
 
-@dataclass(frozen=True, kw_only=True)
-class Estimate:
+class Estimate(NamedTuple):
     """How long the estimate remembers rounds.
 
     The memory is all of them, a window of the last `span`, or decays to a half over `span` rounds;
@@ -119,8 +115,7 @@ class Estimate:
     span: int | None = None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Screening:
+class Screening(NamedTuple):
     """How a first report chooses the features of the second one.
 
     By the `method` dense it holds noisy sums of all features; by votes, indices that the device
@@ -248,8 +243,7 @@ class Task:
 
         Public centres and a map are bytes: `fsir.task.public_map.as_text` makes texts of them.
         """
-        table: dict[str, Any] = _plain(self)
-        return table
+        return _table({field.name: getattr(self, field.name) for field in fields(self)})
 
     def encode(self) -> bytes:
         """Canonical bytes: the same task gives the same bytes everywhere."""
@@ -274,12 +268,14 @@ class Task:
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return list(value)
-    if not hasattr(value, "__dataclass_fields__"):
-        return value
-    table = {field.name: _plain(getattr(value, field.name)) for field in fields(value)}
-    return {key: entry for key, entry in table.items() if entry is not None and entry != []}
+    if isinstance(value, tuple) and hasattr(value, "_asdict"):
+        return _table(value._asdict())
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _table(section: dict[str, Any]) -> dict[str, Any]:
+    plain = {key: _plain(value) for key, value in section.items()}
+    return {key: value for key, value in plain.items() if value is not None and value != []}
 
 
 def _sorted(table: dict[str, Any]) -> dict[str, Any]:

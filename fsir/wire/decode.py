@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from fsir.errors import MessageError
 from fsir.limits import ID_BYTES, MAX_FEATURES, MAX_ROUNDS, MAX_SLICES
 from fsir.task.secure import ROLES
-from fsir.wire import codec
 from fsir.wire.fields import MessageFields, read_message
 from fsir.wire.messages import (
     STAGES,
@@ -21,7 +20,6 @@ from fsir.wire.messages import (
     Report,
     Verdict,
 )
-from fsir.wire.sealed import read_sealed
 from fsir.wire.subspace import OPTIONAL_ARRAYS, Classifier, Subspace
 from fsir.wire.unpack import unpack
 
@@ -44,6 +42,9 @@ def decode(raw: bytes, kind: type[Kind], limit: int | None = None) -> Kind:
 
 
 def _report(fields: MessageFields) -> Report:
+    from fsir.wire import codec
+    from fsir.wire.sealed import read_sealed
+
     sealed = read_sealed(fields)
     return Report(
         task=sealed.task,

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgpack
 import numpy as np
@@ -21,7 +21,6 @@ from fsir.arrays import Flags, Integers
 from fsir.limits import ID_BYTES
 from fsir.privacy.plan import FINAL, SCREENING
 from fsir.task.secure import HELPER
-from fsir.wire import codec
 from fsir.wire.subspace import Classifier, Subspace, subspace_body
 
 __all__ = [
@@ -59,8 +58,7 @@ class Report:
     round: int = 1
 
 
-@dataclass(frozen=True)
-class Verdict:
+class Verdict(NamedTuple):
     """What became of one report: its id, `counted`, `duplicate` or `refused`, and why."""
 
     report: bytes
@@ -69,8 +67,7 @@ class Verdict:
     round: int = 1
 
 
-@dataclass(frozen=True)
-class Receipt:
+class Receipt(NamedTuple):
     """The aggregator's answer to one device: a verdict for each stage that it has sent.
 
     Of several rounds it is that of the one in question, or else of the last one that is counted.
@@ -83,8 +80,7 @@ class Receipt:
     by: str = ""  # "leader" or "helper", where there are two aggregators
 
 
-@dataclass(frozen=True)
-class Ask:
+class Ask(NamedTuple):
     """A device that was connected asks to go on under a new random number, in place of the last.
 
     The receipt tells which number holds: of two copies of a device only one reads its own.
@@ -96,8 +92,7 @@ class Ask:
     previous: bytes = b""
 
 
-@dataclass(frozen=True)
-class Active:
+class Active(NamedTuple):
     """The features of the final report."""
 
     task: bytes
@@ -105,8 +100,7 @@ class Active:
     devices: int
 
 
-@dataclass(frozen=True)
-class Presence:
+class Presence(NamedTuple):
     """A device that is there, or gone; only if its owner turned this on."""
 
     device: str
@@ -154,11 +148,13 @@ def _body(message: Message) -> dict[str, Any]:
     if isinstance(message, Active):
         return _active(message)
     if isinstance(message, Ask | Presence):
-        return {key: value for key, value in vars(message).items() if value != b""}
+        return {key: value for key, value in message._asdict().items() if value != b""}
     return subspace_body(message)
 
 
 def _report(report: Report) -> dict[str, Any]:
+    from fsir.wire import codec
+
     body: dict[str, Any] = {
         "task": report.task,
         "device": report.device,

@@ -6,7 +6,7 @@ that they tell nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import msgpack
 
@@ -19,8 +19,7 @@ KIND = "shared"
 OVERHEAD_BYTES = 48  # that sealing adds: a key of 32, and a tag of 16
 
 
-@dataclass(frozen=True, kw_only=True)
-class Shared:
+class Shared(NamedTuple):
     """A report whose `leader` and `helper` are what each of them alone can open.
 
     Its `id` is drawn at random, once, before it is sealed: both shares are bound to it.
@@ -38,7 +37,9 @@ class Shared:
 
 def encode_shared(message: Shared) -> bytes:
     """The bytes of a report in shares."""
-    fields = {key: value for key, value in vars(message).items() if (key, value) != ("round", 1)}
+    fields = {
+        key: value for key, value in message._asdict().items() if (key, value) != ("round", 1)
+    }
     raw: bytes = msgpack.packb({"v": VERSION, "kind": KIND, **fields})
     return raw
 

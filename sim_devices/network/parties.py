@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from fsir.contract import task_from_table
@@ -41,8 +41,8 @@ class Parties:
                 "needed"
             )
         secure = {
-            LEADER: asdict(self.leader.party),
-            HELPER: asdict(self.helper.party),
+            LEADER: self.leader.party._asdict(),
+            HELPER: self.helper.party._asdict(),
             "cohort": cohort,
         }
         return task_from_table({**task.table(), "aggregation": SECURE, "secure": secure})

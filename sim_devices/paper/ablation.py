@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from statistics import fmean, median
 
 from fsir.arrays import Matrix
@@ -55,12 +55,11 @@ def silent(stage: Stage, cell: Cell) -> Stage:
 
 def _with_noise(stage: Stage, s_M: float, s_S: float) -> Stage:
     """Other standard deviations; the counts ride with the sums at full weight."""
-    return replace(
-        stage,
-        sums=replace(stage.sums, sd=s_M),
-        counts=replace(stage.counts, sd=s_M / stage.norm),
-        diagonal=replace(stage.diagonal, sd=s_S),
-        off_diagonal=replace(stage.off_diagonal, sd=s_S / math.sqrt(2.0)),
+    return stage._replace(
+        sums=stage.sums._replace(sd=s_M),
+        counts=stage.counts._replace(sd=s_M / stage.norm),
+        diagonal=stage.diagonal._replace(sd=s_S),
+        off_diagonal=stage.off_diagonal._replace(sd=s_S / math.sqrt(2.0)),
     )
 
 

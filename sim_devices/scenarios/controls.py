@@ -75,5 +75,5 @@ def _alone(scenario: Scenario, task: Task) -> Variant | None:
     if task.public is not None:
         return Variant.of(name, task, without_reports(task), unseen)
     plain = noiseless(task)
-    plain = replace(plain, report=replace(plain.report, records=len(scenario.volunteer)))
+    plain = replace(plain, report=plain.report._replace(records=len(scenario.volunteer)))
     return Variant.of(name, plain, without_network(plain, [scenario.volunteer]), unseen)

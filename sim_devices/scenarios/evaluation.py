@@ -65,7 +65,7 @@ def accuracy(task: Task, subspace: Subspace, streams: Sequence[DeviceStream]) ->
 
 def noiseless(task: Task) -> Task:
     """The same task without any noise, for controls."""
-    return replace(task, privacy=replace(task.privacy, mechanism="none"))
+    return replace(task, privacy=task.privacy._replace(mechanism="none"))
 
 
 def without_reports(task: Task) -> Subspace:

@@ -19,8 +19,8 @@ def with_rounds(
     """The same task with so many rounds."""
     return replace(
         task,
-        report=replace(task.report, rounds=rounds if rounds > 1 else None),
-        privacy=replace(task.privacy, noise=noise),
+        report=task.report._replace(rounds=rounds if rounds > 1 else None),
+        privacy=task.privacy._replace(noise=noise),
         estimate=memory,
     )
 

@@ -105,7 +105,7 @@ def test_receipts_tell_the_number_to_whoever_has_asked_and_to_nobody_else(tmp_pa
     assert other.instance == b""
     about = "fsir/1/test/receipt/d1"
     before = decode(plain[about], Receipt)
-    assert replace(other, task=OLD.digest, verdicts=before.verdicts) == before
+    assert other._replace(task=OLD.digest, verdicts=before.verdicts) == before
     assert len(told[about]) == len(plain[about])
     again = answer_to(started(tmp_path / "s.db", TASK), place("d0"), ask("d0", "b"))
     assert again == asked  # whoever asks is told the same on any connection
@@ -125,7 +125,7 @@ def test_a_withdrawn_device_is_answered_and_told_so(aggregator: Aggregator) -> N
     aggregator.withdraw("d0", 2.0)
     answer = answer_to(aggregator, place("d0"), ask("d0", "a"))
     reason = "withdrawn: 'd0' was taken out of this task"
-    assert answer.verdicts == {"final": replace(sent, reason=reason)}
+    assert answer.verdicts == {"final": sent._replace(reason=reason)}
     assert answer.instance == number("a")
 
 

@@ -6,9 +6,9 @@ import itertools
 
 import pytest
 
-from edge_agent.state import opened
 from edge_agent.state.database import Storage
 from edge_agent.state.schema import Owner, owner_of
+from edge_agent.state.tables import memory
 
 
 @pytest.fixture(params=["memory", "file"])
@@ -23,4 +23,4 @@ def either_state(request, tmp_path, monkeypatch):
         return storage
 
     if request.param == "file":
-        monkeypatch.setattr(opened, "Memory", file)
+        monkeypatch.setattr(memory, "Memory", file)

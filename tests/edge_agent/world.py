@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -54,7 +53,7 @@ def simulated(
     settings.setdefault("noise", SeededNoise(seed, DEVICE))
     settings.setdefault("quiet_seconds", 0.0)
     if not task.counts_refused:  # then its owner has accepted that
-        settings["policy"] = replace(settings.get("policy") or Policy(), version_1=True)
+        settings["policy"] = (settings.get("policy") or Policy())._replace(version_1=True)
     agent = kind(state, task.name, simulated=True, **settings)
     agent.connected(0.0)
     agent.receive(topic(task.name, "task"), task.encode())

@@ -11,7 +11,7 @@ THRESHOLD = "edge_agent/watch/threshold.py"
 
 _VOTES = "private_votes(released, Totals(stage), task.screening.threshold)"
 _CCMD = '__import__("fsir.estimate.votes", fromlist=["votes"]).ccmd_votes'
-_BOOKED = 'self._db.insert("ledger", vars(row))'
+_BOOKED = 'self._db.insert("ledger", row._asdict())'
 _JUDGED = 'self._db.insert("ledger", entry)'
 _SETTLED = '        said = {"verdict": verdict'
 _LATE = """\
@@ -45,7 +45,7 @@ MUTANTS = (
     mutant("ledger row not written", (STATE, _BOOKED, "pass")),
     mutant(
         "ledger row written after the send",
-        (STATE, _BOOKED, 'vars(self).setdefault("late", []).append(vars(row))'),
+        (STATE, _BOOKED, 'vars(self).setdefault("late", []).append(row._asdict())'),
         (STATE, _SETTLED, _LATE + _SETTLED),
     ),
     mutant("report held without noise", (THRESHOLD, "self.sd, step)[0]", "0.0, step)[0]")),

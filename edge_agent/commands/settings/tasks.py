@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from edge_agent.errors import SourceError, StateError
 from edge_agent.exchange.inbox import read_task
-from edge_agent.mqtt.listening import Look
 from edge_agent.state.state import State
 from fsir.contract import load_task
 from fsir.errors import FsirError
@@ -21,8 +20,7 @@ from fsir.wire.messages import topic
 FETCH_SECONDS = 15.0
 
 
-@dataclass(frozen=True)
-class Wanted:
+class Wanted(NamedTuple):
     """A task to take part in; with a `digest`, this one and no other of the same name."""
 
     name: str
@@ -91,6 +89,8 @@ def named_task(name: str, state: str | None, broker: Broker | None) -> Task:
 
 def _published(name: str, broker: Broker) -> Task:
     """What a broker keeps under the name of a task; nothing is said to it but that we listen."""
+    from edge_agent.mqtt.listening import Look
+
     look = Look(broker, "check", topic(name, "task"))
     with closing(look.messages(FETCH_SECONDS)) as messages:
         for message in messages:

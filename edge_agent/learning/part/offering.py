@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any
-
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from edge_agent.errors import StateError
 from edge_agent.labels.timeline import NO_LABEL
@@ -20,6 +17,9 @@ from edge_agent.state.made import last_reports
 from edge_agent.state.rows import LedgerRow, Progress
 from edge_agent.watch.refusals import NO_LABEL_YET, Refusal, refusal
 from fsir.arrays import Matrix
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 log = logging.getLogger("fsir.agent")
 
@@ -135,7 +135,7 @@ class Offering(Standing):
         on it, which only the owner may lift.
         """
         if self.stopped:
-            return replace(self._state.progress(self.task.name), position=self.position)
+            return self._state.progress(self.task.name)._replace(position=self.position)
         return self.draft.progress(self.position)
 
     def _suspect(self) -> None:

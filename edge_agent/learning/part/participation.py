@@ -12,7 +12,6 @@ from edge_agent.learning.spending import NoReportError
 from edge_agent.learning.stages import second_draft
 from edge_agent.state.rows import LedgerRow, OutboxRow
 from fsir.privacy.plan import SCREENING, Stage
-from fsir.privacy.rounds.correlated import key_for
 
 log = logging.getLogger("fsir.agent")
 
@@ -110,6 +109,8 @@ class Participation(Offering):
         earlier = self._state.keys.of(self.task.digest)
         if self._lacks_key(earlier):
             return None
+        from fsir.privacy.rounds.correlated import key_for
+
         return key_for(round, earlier)
 
     def _record(

@@ -19,7 +19,6 @@ from edge_agent.state.rows import OutboxRow, Pin, Progress
 from edge_agent.state.state import State
 from edge_agent.watch.unknown import UnknownLabels
 from fsir.privacy.plan import FINAL, SCREENING, Stage
-from fsir.privacy.rounds.correlated import KEY_BYTES
 from fsir.task.task import Task
 
 log = logging.getLogger("fsir.agent")
@@ -82,6 +81,8 @@ class Standing:
 
     def _lacks_key(self, key: bytes) -> bool:
         """Whether this is not the key of all rounds so far."""
+        from fsir.privacy.rounds.correlated import KEY_BYTES
+
         last = self.made.get(FINAL)
         return last is not None and len(key) < KEY_BYTES * last.round
 

@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fsir.arrays import Matrix
+from fsir.privacy.normal import SIGNIFICANT_BITS, WORD_BYTES
 from fsir.privacy.normal.inverse import inverse_normal
 
-WORD_BYTES = 16  # one sign bit and a tail probability down to 2^-129
-SIGNIFICANT_BITS = 53
 _INVERSE_NORMAL = NormalDist().inv_cdf
 _MANY = 100  # words from which on arrays are faster than numbers
 _BLOCK = 16384  # words at a time, so that all that is made of them stays in the cache

@@ -9,13 +9,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fsir.arrays import Integers, Matrix
 from fsir.task.slicing import UNKNOWN, Slicing
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 _NARROW = 32  # values in a row, of which many are needed until they are worth a step
 Refused = tuple[str, int]  # why, and how many

@@ -43,10 +43,8 @@ def read_public(part: Table, p: int, slices: int, truncate: float) -> Public:
     return public
 
 
-def check_around(task: Task) -> None:
+def check_around(task: Task, public: Public) -> None:
     """Refuse what a task may not say together with `[public]`."""
-    if task.public is None:
-        return
     if task.version == OLDEST_VERSION:
         raise TaskError("version", task.version, "a task with [public] has 2; leave it out")
     if task.screening is not None:
@@ -55,8 +53,8 @@ def check_around(task: Task) -> None:
     if task.privacy.mechanism not in _MECHANISMS:
         remedy = f"cannot be combined with [public]; use one of {', '.join(_MECHANISMS)}"
         raise TaskError("privacy.mechanism", task.privacy.mechanism, remedy)
-    if task.public.check is not None:
-        _check_check(task, task.public, task.public.check)
+    if public.check is not None:
+        _check_check(task, public, public.check)
 
 
 def _check_check(task: Task, public: Public, check: float) -> None:

@@ -9,15 +9,13 @@ import re
 from collections import Counter
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fsir.errors import TaskError
 from fsir.fields import Table
 from fsir.limits import MAX_DELTA, MAX_EPSILON, MAX_FEATURES, MAX_RECORDS, MAX_ROUNDS, MAX_SLICES
-from fsir.task.checks.public import check_around, read_public
 from fsir.task.checks.rounds import check_rounds, read_estimate
 from fsir.task.checks.secure import check_secure, read_secure
-from fsir.task.public_map import Public
 from fsir.task.secure import Secure
 from fsir.task.task import (
     MECHANISMS,
@@ -34,6 +32,9 @@ from fsir.task.task import (
     Screening,
     Task,
 )
+
+if TYPE_CHECKING:
+    from fsir.task.public_map import Public
 
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}\Z")
 _LONGEST_DELAY_SECONDS = 7 * 86400
@@ -77,7 +78,10 @@ def read_task(table: Mapping[str, Any]) -> Task:
         version=top.whole("version", NEWEST_VERSION, low=OLDEST_VERSION, high=NEWEST_VERSION),
     )
     top.done()
-    check_around(task)
+    if public is not None:
+        from fsir.task.checks.public import check_around
+
+        check_around(task, public)
     check_secure(task)
     _check_split(task)
     check_rounds(task)
@@ -248,6 +252,8 @@ def _check_screening(part: Table, screening: Screening) -> None:
 def _public(top: Table, features: Features, response: Response, clip: Clip) -> Public | None:
     if not top.has("public"):
         return None
+    from fsir.task.checks.public import read_public
+
     return read_public(top.section("public"), len(features.names), _slices(response), clip.truncate)
 
 

@@ -69,5 +69,5 @@ def _one_label(task: Task, records: Records) -> RoundsLaw:
 
 def _beyond_the_horizon(task: Task, records: Records) -> RoundsLaw:
     """Rounds go on after the last one, with the noise that was meant for fewer."""
-    longer = replace(first_stage(task), factorisation=factorisation_of(task_of(MANY)))
+    longer = first_stage(task)._replace(factorisation=factorisation_of(task_of(MANY)))
     return law_of_rounds(task, longer, blocks_of(task, records))

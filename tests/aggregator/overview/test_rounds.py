@@ -64,6 +64,6 @@ def test_a_task_with_one_round_says_nothing_of_it(tmp_path: Path) -> None:
     ("now", "round"), [(0.0, 0), (999.0, 0), (1000.0, 1), (1059.0, 1), (1060.0, 2), (1e9, 6)]
 )
 def test_with_a_start_the_clock_says_which_round_it_is(now: float, round: int) -> None:
-    clocked = replace(TASK, report=replace(TASK.report, start=1000, every=60.0))
+    clocked = replace(TASK, report=TASK.report._replace(start=1000, every=60.0))
     assert current(Federation(clocked), 4, now) == round
     assert current(Federation(TASK), 4, now) == 4

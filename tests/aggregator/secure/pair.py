@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ SEED = 11
 
 def secure_task(p: int = 4, *, cohort: int = 5, groups: int = 1, **sections: Any) -> Task:
     """A task whose two aggregators have real keys."""
-    secure = {role: asdict(pair.party) for role, pair in PAIRS.items()}
+    secure = {role: pair.party._asdict() for role, pair in PAIRS.items()}
     table = {
         "name": "sealed",
         "features": {"names": [f"x{j}" for j in range(p)]},

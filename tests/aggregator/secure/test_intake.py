@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -50,20 +49,20 @@ def _other_key(shared: Any) -> Any:
     other = KeyPair.new("else").party.exchange_key
     payloads = {LEADER: bytes(len(shared.leader) - 48), HELPER: bytes(32)}
     sealed_again = {r: seal(other, payloads[r], context(shared, r)) for r in ROLES}
-    return replace(shared, **sealed_again)
+    return shared._replace(**sealed_again)
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        (lambda s: replace(s, task=bytes(32)), "wrong task"),
-        (lambda s: replace(s, device="d1"), "wrong device"),
-        (lambda s: replace(s, stage="screening"), "wrong stage"),
-        (lambda s: replace(s, round=2), "wrong round"),
-        (lambda s: replace(s, n=99), "wrong size"),
-        (lambda s: replace(s, leader=s.leader + b"0"), "wrong shape"),
-        (lambda s: replace(s, helper=s.helper[:-1]), "wrong shape"),
-        (lambda s: replace(s, id=bytes(16)), "does not open"),
+        (lambda s: s._replace(task=bytes(32)), "wrong task"),
+        (lambda s: s._replace(device="d1"), "wrong device"),
+        (lambda s: s._replace(stage="screening"), "wrong stage"),
+        (lambda s: s._replace(round=2), "wrong round"),
+        (lambda s: s._replace(n=99), "wrong size"),
+        (lambda s: s._replace(leader=s.leader + b"0"), "wrong shape"),
+        (lambda s: s._replace(helper=s.helper[:-1]), "wrong shape"),
+        (lambda s: s._replace(id=bytes(16)), "does not open"),
         (_other_key, "does not open"),
     ],
 )
@@ -91,7 +90,7 @@ def test_a_report_that_is_not_sealed_or_no_report_is_malformed(two: Two) -> None
 def test_one_share_that_opens_does_not_help_the_other(two: Two) -> None:
     shared = decode_shared(sealed(TASK, "d0", one_hot(STAGE, 0)))
     spoiled = seal(PAIRS[HELPER].party.exchange_key, bytes(32), context(shared, LEADER))
-    answers = two.send("d0", encode_shared(replace(shared, helper=spoiled)))
+    answers = two.send("d0", encode_shared(shared._replace(helper=spoiled)))
     assert [r.verdicts["final"].status for r in answers] == ["counted", "refused"]
 
 

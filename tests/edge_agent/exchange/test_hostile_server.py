@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import math
 
 import msgpack
@@ -291,7 +290,7 @@ def test_a_report_beyond_the_cap_is_not_made_even_if_the_task_was_accepted():
     spent.outgoing(1.0)
     (row,) = spent.state.ledger()
     (out,) = spent.state.outbox()
-    state.record_report(dataclasses.replace(row), out, state.progress("other"), drop_kept=False)
+    state.record_report(row, out, state.progress("other"), drop_kept=False)
     assert agent.outgoing(1.0) == []
     assert agent.phase is Phase.STOPPED
     assert "cap" in agent.reason

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -64,9 +62,9 @@ def test_answers_of_the_aggregator() -> None:
         f"final report {b'b'.hex() * 16} refused (implausible: far too large)"
     )
     assert said(about("receipt"), encode(receipt)).words == first + known
-    asked = replace(receipt, instance=b"n" * 16)
+    asked = receipt._replace(instance=b"n" * 16)
     assert said(about("receipt"), encode(asked)).words == f"{first}{known}; a number holds for it"
-    empty = replace(receipt, verdicts={})
+    empty = receipt._replace(verdicts={})
     assert said(about("receipt"), encode(empty)).words == f"{first}nothing is known of it"
 
 
@@ -83,7 +81,7 @@ def test_active_set_subspace_ask_and_presence() -> None:
     ask = Ask(PLAIN.digest, DEVICE, b"n" * 16)
     asked = f"{DEVICE} asks to go on under a new number {{}}, task {DIGEST}"
     assert said(about("ask"), encode(ask)).words == asked.format("for the first time")
-    again = encode(replace(ask, previous=b"p" * 16))
+    again = encode(ask._replace(previous=b"p" * 16))
     assert said(about("ask"), again).words == asked.format("in place of the number before")
     assert said(about("presence"), encode(Presence(DEVICE, True))).words == f"{DEVICE} is there"
     assert said(about("presence"), encode(Presence(DEVICE, False))).words == f"{DEVICE} is gone"

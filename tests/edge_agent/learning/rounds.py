@@ -12,13 +12,13 @@ import pytest
 from edge_agent.agent import Agent
 from edge_agent.consent.policy import Policy
 from edge_agent.exchange.outbox import Publish
-from edge_agent.learning.part import participation
 from edge_agent.state.rows import LedgerRow
 from fsir.limits import MAX_ROUNDS
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SystemNoise
 from fsir.privacy.plan import SCREENING, final_stage, first_stage
 from fsir.privacy.release import release
+from fsir.privacy.rounds import correlated
 from fsir.privacy.rounds.correlated import KEY_BYTES, key_for, round_noise
 from fsir.task.task import Task
 from fsir.wire.decode import decode
@@ -83,7 +83,7 @@ def drawn_keys() -> Iterator[list[bytes]]:
         return keys[-1]
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(participation, "key_for", noted)
+        patch.setattr(correlated, "key_for", noted)
         yield keys
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import replace
 
 import pytest
 
@@ -184,7 +183,7 @@ def test_another_stream_may_bring_the_same_records_and_costs_the_double():
     state = State(None, DEVICE, simulated=True)
     for run in (1, 2):
         pipe = Feed("jsonl:-", replayable=False, stream=f"jsonl:-#{run}")
-        agent = simulated(of, state=state, feed=pipe, policy=replace(PATIENT, epsilon=1.2))
+        agent = simulated(of, state=state, feed=pipe, policy=PATIENT._replace(epsilon=1.2))
         learn_block(agent)
         answered(agent, 1.0)
         learn_block(agent)
@@ -207,7 +206,7 @@ def test_units_across_borders_leave_room_for_every_round():
     for noise, unit in itertools.product(("correlated", "independent"), (1, 3)):
         privacy = {"epsilon": 1.0, "noise": noise, "unit_records": unit}
         of = several(5, privacy=privacy)
-        agent = simulated(of, policy=replace(PATIENT, epsilon=1.0, unit_records=unit))
+        agent = simulated(of, policy=PATIENT._replace(epsilon=1.0, unit_records=unit))
         for step in range(5):
             learn_block(agent)
             answered(agent, float(step))

@@ -217,7 +217,7 @@ def test_hostile_words_are_words(lived):
     plain = [name for name, _ in Reader(shown(lived)).tags]
     held = {"held": HOSTILE, "state": HOSTILE, "lasts": True, "reported": False}
     entry = lived.entries[0] | held | {"reason": HOSTILE, "notes": [HOSTILE]}
-    row = replace(lived.releases[0].row, reason=HOSTILE, verdict=HOSTILE)
+    row = lived.releases[0].row._replace(reason=HOSTILE, verdict=HOSTILE)
     hostile = replace(
         lived,
         device=HOSTILE,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 
@@ -22,7 +20,7 @@ from tests.edge_agent.learning.rounds import (
 from tests.edge_agent.learning.schedules import RECORDS, ROUNDS, Schedule, check_reports
 from tests.edge_agent.secure.answering import Led, answer, opened_alone
 
-SECURE = {**{role: asdict(pair.party) for role, pair in PAIRS.items()}, "cohort": 4}
+SECURE = {**{role: pair.party._asdict() for role, pair in PAIRS.items()}, "cohort": 4}
 
 
 class Sealed(Counted):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from edge_agent.agent import Agent, Phase
@@ -141,7 +139,7 @@ def test_nothing_leaves_before_both_have_answered_the_ask(first, caplog):
     ask = decode(asked.payload, Ask)
     other = HELPER if first == LEADER else LEADER
     agent.receive(*yes(ask, first))
-    agent.receive(*yes(replace(ask, instance=b"another question"), HELPER))
+    agent.receive(*yes(ask._replace(instance=b"another question"), HELPER))
     (again,) = agent.outgoing(1e5)
     assert again == asked
     assert f"no answer of the {other} yet" in caplog.text

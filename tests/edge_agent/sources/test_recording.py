@@ -149,7 +149,7 @@ def test_a_file_that_grows_is_followed(tmp_path):
     whole, _ = read(path)
     text = path.read_bytes()
     path.write_bytes(b"")
-    source = open_source(f"signals:{path}", replace(OPTIONS, follow=True))
+    source = open_source(f"signals:{path}", OPTIONS._replace(follow=True))
     source.resume(START)
     records = []
     with path.open("ab") as file:

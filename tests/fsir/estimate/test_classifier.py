@@ -115,7 +115,7 @@ def test_unseen_people_are_recognised_at_epsilon_1(people):
     accuracies = [accuracy_of(chosen, population, seed) for seed in range(3)]
     assert np.mean(accuracies) >= 0.99
     assert min(accuracies) >= 0.97
-    plain = replace(chosen, privacy=replace(chosen.privacy, mechanism="none"))
+    plain = replace(chosen, privacy=chosen.privacy._replace(mechanism="none"))
     assert accuracy_of(plain, population) >= 0.99
 
 

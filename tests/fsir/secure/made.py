@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import cache
 from typing import Any
 
@@ -23,7 +22,7 @@ PAIRS = {LEADER: KeyPair.new("hospital"), HELPER: KeyPair.new("university")}
 def keyed_task(p: int = 3, cohort: int = 5, **privacy: Any):
     """A task that names both pairs."""
     section = {**shared_table(cohort=cohort)["secure"]}
-    section |= {role: asdict(pair.party) for role, pair in PAIRS.items()}
+    section |= {role: pair.party._asdict() for role, pair in PAIRS.items()}
     return shared(p, secure=section, privacy=privacy)
 
 

@@ -51,7 +51,7 @@ def test_what_is_opened_is_the_sum_of_all_integers_and_both_noises_bit_for_bit()
 
 def test_every_report_of_a_stage_has_the_same_length():
     small = released(TASK, 1)
-    large = replace(small, blocks=tuple(block * 10**6 for block in small.blocks))
+    large = small._replace(blocks=tuple(block * 10**6 for block in small.blocks))
     reports = [sealed_report(TASK, STAGE, "pi-7", one) for one in (small, large, small)]
     assert len({len(encode_shared(one)) for one in reports}) == 1
     assert len({one.id for one in reports}) == 3
@@ -72,7 +72,7 @@ def test_a_share_opens_in_its_own_place_only(change):
     one = report()
     other = report(seed=2)
     swap = {key: getattr(other, key) if value is None else value for key, value in change.items()}
-    moved = replace(one, **swap)
+    moved = one._replace(**swap)
     for role in ROLES:
         if change == {"leader": None} and role == HELPER:
             continue
@@ -88,7 +88,7 @@ def test_a_share_opens_in_its_own_place_only(change):
 )
 def test_what_is_not_of_this_stage_is_refused_before_it_is_opened(change):
     with pytest.raises(MessageError):
-        READERS[LEADER].payload(replace(report(), **change))
+        READERS[LEADER].payload(report()._replace(**change))
 
 
 def test_a_share_opens_under_the_active_set_that_it_was_sealed_for_alone():
@@ -99,7 +99,7 @@ def test_a_share_opens_under_the_active_set_that_it_was_sealed_for_alone():
     one = sealed_report(task, mine, "pi-7", Release(report_size(task), blocks))
     for stage in (mine, smaller, other):
         reader = ShareReader(task, stage, HELPER, PAIRS[HELPER])
-        faked = replace(one, leader=bytes(sealed_lengths(reader.ring)[0]))
+        faked = one._replace(leader=bytes(sealed_lengths(reader.ring)[0]))
         if stage is mine:
             assert len(reader.payload(faked)) == SEED_BYTES
             continue
@@ -112,7 +112,7 @@ def test_a_share_that_is_sealed_to_another_key_does_not_open():
     payload = bytes(READERS[LEADER].ring.length)
     crossed = seal(PAIRS[HELPER].party.exchange_key, payload, context(one, LEADER))
     with pytest.raises(MessageError, match="does not open"):
-        READERS[LEADER].payload(replace(one, leader=crossed))
+        READERS[LEADER].payload(one._replace(leader=crossed))
 
 
 def test_a_reader_needs_the_key_that_the_task_names():
@@ -123,8 +123,8 @@ def test_a_reader_needs_the_key_that_the_task_names():
 
 
 def test_nothing_is_sealed_to_a_key_that_hides_nothing():
-    weak = replace(TASK.secure.leader, key="A" * 86 + "==")
-    task = replace(TASK, secure=replace(TASK.secure, leader=weak))
+    weak = TASK.secure.leader._replace(key="A" * 86 + "==")
+    task = replace(TASK, secure=TASK.secure._replace(leader=weak))
     with pytest.raises(MessageError, match="nothing can be sealed"):
         sealed_report(task, STAGE, "pi-7", released(TASK, 1))
 

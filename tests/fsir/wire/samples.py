@@ -115,7 +115,7 @@ def same(a, b):
         return isinstance(b, np.ndarray) and a.dtype == b.dtype and np.array_equal(a, b)
     if isinstance(a, tuple):
         return (
-            isinstance(b, tuple)
+            type(a) is type(b)
             and len(a) == len(b)
             and all(same(x, y) for x, y in zip(a, b, strict=True))
         )

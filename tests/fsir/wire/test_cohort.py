@@ -65,7 +65,7 @@ def test_a_signed_message_comes_back(name):
 
 
 def test_a_report_in_shares_comes_back_and_does_not_name_the_first_round():
-    later = replace(SHARED, round=2)
+    later = SHARED._replace(round=2)
     for message in (SHARED, later):
         assert decode_shared(encode_shared(message)) == message
     assert "round" not in msgpack.unpackb(encode_shared(SHARED))

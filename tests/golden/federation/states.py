@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +26,8 @@ def summary(directory: Path) -> dict[str, Any]:
         "simulated": state.simulated,
         "notes": state.notes(),
         "tasks": {agent.name: _task(state, agent) for agent in agents},
-        "ledger": [_as_first(_plain(asdict(row))) for row in state.ledger()],
-        "outbox": [_plain(asdict(row)) for row in state.outbox()],
+        "ledger": [_as_first(_plain(row._asdict())) for row in state.ledger()],
+        "outbox": [_plain(row._asdict()) for row in state.outbox()],
         "labels": _labels(directory),
     }
     state.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +32,8 @@ def test_the_example_has_the_constants_of_the_simulator(tmp_path):
     simulated = build(
         scenario.population, scenario.geometry, Setting(epsilon=1.0, unit_records=2, records=500)
     )
-    assert replace(task.report, max_delay=0.0) == replace(simulated.report, max_delay=0.0)
-    screening = replace(simulated.screening, wait_seconds=0.0)
-    assert replace(task.screening, wait_seconds=0.0) == screening
+    assert task.report._replace(max_delay=0.0) == simulated.report._replace(max_delay=0.0)
+    screening = simulated.screening._replace(wait_seconds=0.0)
+    assert task.screening._replace(wait_seconds=0.0) == screening
     for section in ("name", "features", "response", "clip", "privacy"):
         assert getattr(task, section) == getattr(simulated, section)

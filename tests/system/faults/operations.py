@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import signal
 from collections.abc import Callable
-from dataclasses import replace
 
 from fsir.privacy.plan import FINAL
 from fsir.wire.messages import STAGES, Receipt, Verdict, encode, topic
@@ -216,7 +215,7 @@ def forge_receipt(world: World, rng: random.Random) -> str:
     stage = rng.choice(STAGES)
     forged = Verdict(rng.randbytes(32), "counted")
     if stage == FINAL and task.rounds > 1:
-        forged = replace(forged, round=rng.randint(1, task.rounds))
+        forged = forged._replace(round=rng.randint(1, task.rounds))
     verdicts = {stage: forged}
     raw = encode(Receipt(task.task().digest, device.name, verdicts))
     world.forged.add((task.name, device.name))

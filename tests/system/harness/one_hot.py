@@ -7,7 +7,7 @@ or doubled. Where devices vote about features, every even record has a trace of 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ CLASSES = ("even", "odd")
 MOST_ROUNDS = 4
 POLICY = Policy(epsilon=1e3, unproven=("none",), version_1=True, rounds=MOST_ROUNDS)
 SECRET = "secret"  # a feature that some owners never share
-SHY = replace(POLICY, never_share=(SECRET,))
+SHY = POLICY._replace(never_share=(SECRET,))
 TRACE = 2.0**-10
 
 

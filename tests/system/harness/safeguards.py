@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 import aggregator.daemon
 import aggregator.store.sqlite
 import edge_agent.exchange.outbox
-import edge_agent.learning.spending
+import edge_agent.learning.report
 import edge_agent.state.state
 from aggregator import intake
 from aggregator import merging as counting
@@ -82,13 +81,13 @@ def fresh_noise(patch: Patch) -> None:
     def due(outbox: Outbox, now: float) -> list[Publish]:
         again = {waiting.row.payload for waiting in outbox._waiting.values() if waiting.attempts}
         return [
-            replace(message, payload=made[message.payload]())
+            message._replace(payload=made[message.payload]())
             if message.payload in again
             else message
             for message in honest(outbox, now)
         ]
 
-    patch(edge_agent.learning.spending, "report_bytes", remembered)
+    patch(edge_agent.learning.report, "report_bytes", remembered)
     patch(edge_agent.exchange.outbox.Outbox, "due", due)
 
 
@@ -97,7 +96,7 @@ def position_not_committed(patch: Patch) -> None:
     honest = edge_agent.state.state.State._save
 
     def save(state: Any, name: str, progress: Any, kept: Any, *, drop_kept: bool) -> None:
-        honest(state, name, replace(progress, position=START), kept, drop_kept=drop_kept)
+        honest(state, name, progress._replace(position=START), kept, drop_kept=drop_kept)
 
     patch(edge_agent.state.state.State, "_save", save)
 

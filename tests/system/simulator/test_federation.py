@@ -91,7 +91,7 @@ def test_all_rounds_of_all_devices_are_answered_over_the_network(mosquitto_url):
     """A device is done when its last round has its receipt: five of them, four rounds each."""
     scenario = scenarios.model("I", 5, 400, 4, seed=1)
     single = build(scenario.population, scenario.geometry, Setting(epsilon=2.0))
-    task = replace(single, report=replace(single.report, records=100, rounds=4))
+    task = replace(single, report=single.report._replace(records=100, rounds=4))
     faults = Faults(dropout=0.6, crash=0.6)
     outcome = federate(scenario.population, task, broker=mosquitto_url, seed=2, faults=faults)
     assert outcome.stopped == 0

@@ -154,8 +154,8 @@ def screening_fields(text: str | None) -> dict[str, Any] | None:
         raise FsirError(f"--screening {text}: begin with dense or votes, or say off")
     for part in rest:
         key, equals, value = part.partition("=")
-        if key not in Screening.__dataclass_fields__ or not equals:
-            close = meant(key, Screening.__dataclass_fields__)
+        if key not in Screening._fields or not equals:
+            close = meant(key, Screening._fields)
             hint = f"did you mean {close}=...?" if close else "write FIELD=VALUE, see docs/task.md"
             raise FsirError(f"--screening {part!r}: no such field; {hint}")
         fields[key] = _value(value)

@@ -74,7 +74,7 @@ def test_the_bytes_of_a_task_tell_both_aggregators_and_come_back():
     assert task.secure is not None
     assert (task.secure.cohort, task.secure.groups) == (7, 5)
     assert task.secure.party("helper").name == "university"
-    other = replace(task, secure=replace(task.secure, cohort=8))
+    other = replace(task, secure=task.secure._replace(cohort=8))
     assert other.digest != task.digest
 
 

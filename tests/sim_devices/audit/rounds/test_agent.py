@@ -1,7 +1,5 @@
 """The shipped agent in rounds: its noise is that of the proof, and its books are right."""
 
-import dataclasses
-
 import pytest
 
 from edge_agent.state.keys import Keys
@@ -48,7 +46,7 @@ def test_books_that_are_wrong_are_found(monkeypatch, change, said):
 
     def wrong(directory):
         *rows, last = read(directory)
-        return [*rows, dataclasses.replace(last, **change)]
+        return [*rows, last._replace(**change)]
 
     monkeypatch.setattr(agent, "_ledger", wrong)
     assert any(said in fault for fault in of_books().faults)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from edge_agent.agent import Agent
@@ -66,7 +64,7 @@ def test_a_row_that_says_something_else_is_seen(monkeypatch, change, said):
     whole = State.record_report
 
     def lying(self, row, out, progress, **more):
-        whole(self, replace(row, **change), out, progress, **more)
+        whole(self, row._replace(**change), out, progress, **more)
 
     monkeypatch.setattr(State, "record_report", lying)
     case = cases.one_stage()

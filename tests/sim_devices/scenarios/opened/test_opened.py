@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-
 import numpy as np
 import pytest
 
@@ -61,7 +59,7 @@ def test_without_any_noise_it_is_the_estimate_of_one_aggregator():
 
 def test_groups_that_make_no_cohort_are_left_out():
     table = PARTIES.secured(PLAIN, 2).table()
-    groups = {**asdict(secure_of(PARTIES.secured(PLAIN, 2))), "groups": 3}
+    groups = {**table["secure"], "groups": 3}
     task = task_from_table({**table, "secure": groups})
     totals = opened_by_two(task, secure_of(task), first_stage(task), NAMES, releases(task), SEED)
     assert 2 <= totals.devices <= 6
