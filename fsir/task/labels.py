@@ -8,6 +8,7 @@ A label is the class that stands there, or none.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import reduce
 from hashlib import shake_128
 from itertools import count
 
@@ -40,8 +41,8 @@ class LabelTable:
     def __init__(self, classes: tuple[str, ...]) -> None:
         # Two characters make one number of 64 bits.
         self._pairs = max(1, *((len(label) + 1) // 2 for label in classes))
-        self._dtype = np.dtype(f"U{2 * self._pairs}")
-        self._codes = self._codes_of(np.array(classes, self._dtype))
+        self.dtype = np.dtype(f"U{2 * self._pairs}")
+        self._codes = self._codes_of(np.array(classes, self.dtype))
         self._telling = self._telling_pairs()
         bits = 2 * len(classes).bit_length()
         self._shift = np.uint64(64 - bits)
@@ -51,13 +52,13 @@ class LabelTable:
 
     def slices_of(self, labels: NDArray[np.str_]) -> Integers:
         """The slice of each label, or `UNKNOWN`."""
-        short = labels.astype(self._dtype, copy=False)
+        short = labels.astype(self.dtype, copy=False)
         codes = self._codes_of(short)
         slices: Integers = self._table.take(self._places(codes))
         same = self._codes.take(slices, axis=0) == codes
         if not same.all():
             slices[~same.all(axis=1)] = UNKNOWN
-        if labels.dtype.itemsize > self._dtype.itemsize:
+        if labels.dtype.itemsize > self.dtype.itemsize:
             slices[short != labels] = UNKNOWN  # it goes on behind what was looked at
         return slices
 
@@ -69,15 +70,16 @@ class LabelTable:
         return self._places_by(self._mixture, codes)
 
     def _places_by(self, mixture: Codes, codes: Codes) -> NDArray[np.int64]:
-        mixed = codes[:, self._telling] @ mixture[self._telling]
-        return (mixed >> self._shift).view(np.int64)
+        mixed = reduce(np.add, [codes[:, pair] * mixture[pair] for pair in self._telling])
+        mixed >>= self._shift
+        return mixed.view(np.int64)
 
-    def _telling_pairs(self) -> slice:
+    def _telling_pairs(self) -> range:
         """The pairs of characters that are mixed: one, if it differs from class to class."""
         for pair, column in enumerate(self._codes.T):
             if len(set(column.tolist())) == len(column):
-                return slice(pair, pair + 1)
-        return slice(None)
+                return range(pair, pair + 1)
+        return range(self._pairs)
 
     def _tells_apart(self, mixture: Codes) -> bool:
         return len(set(self._places_by(mixture, self._codes).tolist())) == len(self._codes)

@@ -36,6 +36,11 @@ class Slicing:
     def _table(self) -> LabelTable | None:
         return LabelTable(self.classes) if has_table(self.classes) else None
 
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """In which responses whose slices are found together lose nothing that tells slices."""
+        return np.dtype(np.float64) if self._table is None else self._table.dtype
+
     def slice_of(self, y: Any) -> int:
         """The slice of one response, or `UNKNOWN`."""
         if self.classes:
