@@ -38,15 +38,16 @@ class Waiting:
         self.unseen: list[int] = []  # where each of the batches that were put off ends
         self._seen = 0  # rows that stand before these
         self._slicing = slicing
+        self._kinds = slicing.kinds
         self._responses: NDArray[Any] = np.empty(self.size, slicing.dtype)  # of these batches
 
     def put_off(self, rows: Matrix, y: NDArray[Any]) -> bool:
         """Take a batch and look at it later; false, and nothing, if it must be looked at now."""
         start = self.count
         end = start + len(rows)
-        if y.shape != (len(rows),) or end > self.size or not self._slicing.takes_together(y):
+        if end > self.size or y.shape != (len(rows),) or y.dtype.kind not in self._kinds:
             return False
-        if y.dtype.kind == "U" and y.itemsize > self._responses.itemsize:
+        if y.itemsize > self._responses.itemsize:
             if self.unseen:
                 return False
             self._responses = np.empty(self.size, y.dtype)
