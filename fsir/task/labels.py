@@ -70,7 +70,7 @@ class LabelTable:
         return self._places_by(self._mixture, codes)
 
     def _places_by(self, mixture: Codes, codes: Codes) -> NDArray[np.int64]:
-        mixed = reduce(np.add, [codes[:, pair] * mixture[pair] for pair in self._telling])
+        mixed: Codes = reduce(np.add, [codes[:, k] * mixture[k] for k in self._telling])
         mixed >>= self._shift
         return mixed.view(np.int64)
 

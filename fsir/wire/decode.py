@@ -8,7 +8,6 @@ from typing import Any, TypeVar
 from fsir.errors import MessageError
 from fsir.limits import ID_BYTES, MAX_FEATURES, MAX_ROUNDS, MAX_SLICES
 from fsir.task.secure import ROLES
-from fsir.wire import codec
 from fsir.wire.fields import MessageFields, read_message
 from fsir.wire.messages import (
     STAGES,
@@ -21,6 +20,7 @@ from fsir.wire.messages import (
     Report,
     Verdict,
 )
+from fsir.wire.packing import codec
 from fsir.wire.sealed import read_sealed
 from fsir.wire.subspace import OPTIONAL_ARRAYS, Classifier, Subspace
 from fsir.wire.unpack import unpack

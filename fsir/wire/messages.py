@@ -21,7 +21,7 @@ from fsir.arrays import Flags, Integers
 from fsir.limits import ID_BYTES
 from fsir.privacy.plan import FINAL, SCREENING
 from fsir.task.secure import HELPER
-from fsir.wire import codec
+from fsir.wire.packing import codec
 from fsir.wire.subspace import Classifier, Subspace, subspace_body
 
 __all__ = [
