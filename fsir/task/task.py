@@ -64,10 +64,14 @@ class Response:
 
 @dataclass(frozen=True)
 class Clip:
-    """How far one record can reach: `truncate` (R) per coordinate, `norm` (C) in Euclidean norm."""
+    """How far one record can reach: `truncate` (R) per coordinate, `norm` (C) in Euclidean norm.
+
+    At most `2^bits` steps of the grid lead to R; None is 14, which is finer than any noise.
+    """
 
     truncate: float
     norm: float
+    bits: int | None = None
 
 
 @dataclass(frozen=True)
