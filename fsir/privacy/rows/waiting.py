@@ -113,8 +113,10 @@ def are_sound(rows: Matrix, slices: Integers) -> bool:
     """Whether all rows are finite and in a slice."""
     if (slices == UNKNOWN).any():
         return False
-    # The sum of the squares is finite only if all values are; it may also be too large.
-    return math.isfinite(np.vdot(rows, rows)) or bool(np.isfinite(rows).all())
+    # The sum of the squares is finite only if all values are; it may also be too large. It is taken
+    # in the order of memory: columns that stand one after the other would be copied into rows.
+    values = rows.ravel(order="K")
+    return math.isfinite(np.vdot(values, values)) or bool(np.isfinite(values).all())
 
 
 def sound(rows: Matrix, slices: Integers) -> tuple[Matrix, Integers, list[Refused]]:
