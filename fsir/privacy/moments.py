@@ -143,7 +143,7 @@ class Moments:
         """
         rows = self._rows(X)
         waiting = self._waiting
-        fits = self._sums.n + waiting.count + len(rows) < self._sums.surely
+        fits = self._sums.n + waiting.size < self._sums.surely
         if fits and isinstance(y, np.ndarray) and waiting.put_off(rows, y):
             if waiting.count == waiting.size:
                 self._flush()

@@ -242,7 +242,7 @@ class Task:
         """Whether a device asks who it is before its reports leave, as since version 2."""
         return self.version > OLDEST_VERSION
 
-    @property
+    @cached_property
     def slicing(self) -> Slicing:
         """The map from responses to slices."""
         return Slicing(self.response.classes, self.response.cuts)
