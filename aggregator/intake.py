@@ -19,8 +19,8 @@ from fsir.arrays import Integers
 from fsir.errors import MessageError, VersionError
 from fsir.limits import DEVICE_NAME, MAX_ROUNDS
 from fsir.privacy.plan import FINAL
-from fsir.wire import codec
 from fsir.wire.messages import STAGES, STATUSES, Ask, report_id, topic
+from fsir.wire.packing import codec
 from fsir.wire.sealed import SealedReport, decode_sealed
 from fsir.wire.shared import Shared
 from fsir.wire.unpack import unpack

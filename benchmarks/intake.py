@@ -52,7 +52,7 @@ BARS = {
 def low_dimensional(rounds: int = 1) -> Task:
     """p = 10, eight slices, one final report or several rounds of it."""
     task = _task("ten", 10, {"cuts": [-1.2, -0.7, -0.3, 0.0, 0.3, 0.7, 1.2]}, 1000)
-    return task if rounds == 1 else replace(task, report=replace(task.report, rounds=rounds))
+    return task if rounds == 1 else replace(task, report=task.report._replace(rounds=rounds))
 
 
 def screening_sums() -> Task:

@@ -15,8 +15,8 @@ from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SeededNoise
 from fsir.privacy.plan import Block, first_stage
 from fsir.privacy.release import release
-from fsir.wire import codec
 from fsir.wire.messages import Report, encode
+from fsir.wire.packing import codec
 
 REPORTS = 50
 BARS = {

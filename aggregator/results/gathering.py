@@ -2,13 +2,14 @@
 
 Trimming needs every report by itself, so the stored bytes are opened again; intake and totals know
 nothing about it. Of a wide report so many coordinates are gathered at a time that memory stays
-bounded, each time in one more pass over the reports.
+bounded, each time in one more pass over the reports, of which no more than these are opened.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 
 import numpy as np
 
@@ -21,7 +22,8 @@ from fsir.estimate.totals import Totals
 from fsir.estimate.trimming import trimmed_sum, trimmed_totals
 from fsir.privacy.plan import FINAL
 from fsir.task.task import SECURE, TRIMMED
-from fsir.wire import codec
+from fsir.wire.packing.codec import Packed, unpack_known
+from fsir.wire.packing.part import WHOLE_BYTES, part, part_sizes
 from fsir.wire.sealed import decode_sealed
 from fsir.wire.unpack import unpack
 
@@ -67,11 +69,10 @@ def _trimmed(
     kind: np.dtype[np.signedinteger],
 ) -> Integers:
     """The trimmed sums of all coordinates."""
-    columns = max(1, MOST_BYTES // (devices * kind.itemsize))
     parts = []
-    for start in range(0, layout.width, columns):
-        block = np.empty((devices, min(columns, layout.width - start)), kind)
-        _fill(block, start, _rows(store, federation, layout))
+    for start, stop in _pieces(layout.width, MOST_BYTES // (devices * kind.itemsize)):
+        block = np.empty((devices, stop - start), kind)
+        _fill(block, _rows(store, federation, layout, start, stop))
         parts += [
             trimmed_sum(np.ascontiguousarray(block[:, i : i + _SORTED].T))
             for i in range(0, block.shape[1], _SORTED)
@@ -79,20 +80,31 @@ def _trimmed(
     return np.concatenate(parts)
 
 
-def _fill(block: np.ndarray, start: int, reports: Iterator[Integers]) -> None:
-    """Some coordinates, from `start` on, of all reports: a row for each, which is written at once.
+def _pieces(width: int, most: int) -> Iterator[tuple[int, int]]:
+    """As few pieces of at most so many coordinates as there can be, of about the same length.
+
+    All begin where packed vectors can be cut, and have as many coordinates as that takes.
+    """
+    units = -(-width // WHOLE_BYTES)
+    pieces = -(-units // max(1, most // WHOLE_BYTES))
+    for piece in range(pieces):
+        start = units * piece // pieces * WHOLE_BYTES
+        yield start, min(width, units * (piece + 1) // pieces * WHOLE_BYTES)
+
+
+def _fill(block: np.ndarray, reports: Iterator[Integers]) -> None:
+    """Some coordinates of all reports: a row for each, which is written at once.
 
     To write a column for each would touch the memory of all of them for every single report.
     """
-    devices, coordinates = block.shape
+    devices = len(block)
     most = np.iinfo(block.dtype).max
     filled = 0
     for rows in reports:
-        wanted = rows[:, start : start + coordinates]
-        if max(int(wanted.max()), -int(wanted.min())) > most:
+        if max(int(rows.max()), -int(rows.min())) > most:
             raise _TooNarrowError
         if filled + len(rows) <= devices:
-            block[filled : filled + len(rows)] = wanted
+            block[filled : filled + len(rows)] = rows
         filled += len(rows)
     if filled != devices:
         raise StoreError(
@@ -100,20 +112,17 @@ def _fill(block: np.ndarray, start: int, reports: Iterator[Integers]) -> None:
         )
 
 
-def _rows(store: Store, federation: Federation, layout: Layout) -> Iterator[Integers]:
-    """The integers of all stored reports of a stage, a few reports at a time."""
-    size = max(1, _AT_ONCE // layout.width)
-    batch: list[codec.Packed] = []
-    for packed in _packed(store, federation, layout):
-        batch.append(packed)
-        if len(batch) == size:
-            yield codec.unpack_many(batch, layout.sizes)[0]
-            batch = []
-    if batch:
-        yield codec.unpack_many(batch, layout.sizes)[0]
+def _rows(
+    store: Store, federation: Federation, layout: Layout, start: int, stop: int
+) -> Iterator[Integers]:
+    """Some integers of all stored reports of a stage, a few reports at a time."""
+    sizes = part_sizes(layout.sizes, start, stop)
+    parts = (part(packed, start, stop) for packed in _packed(store, federation, layout))
+    while batch := list(islice(parts, max(1, _AT_ONCE // (stop - start)))):
+        yield unpack_known(batch, sizes)
 
 
-def _packed(store: Store, federation: Federation, layout: Layout) -> Iterator[codec.Packed]:
+def _packed(store: Store, federation: Federation, layout: Layout) -> Iterator[Packed]:
     for row in store.reports(federation.key, layout.name):
         if row.raw is None:
             continue  # withdrawn

@@ -48,7 +48,7 @@ def loss(name: models.Model, rounds: int, seeds: int, devices: int = DEVICES) ->
         "correlated": with_rounds(base, rounds),
         "independent": with_rounds(base, rounds, noise="independent"),
         "floor": with_rounds(noiseless(base), rounds),
-        "quiet": with_rounds(replace(base, privacy=replace(base.privacy, epsilon=QUIET)), rounds),
+        "quiet": with_rounds(replace(base, privacy=base.privacy._replace(epsilon=QUIET)), rounds),
         "usual floor": with_rounds(noiseless(task_of(name, devices)), rounds),
     }
     found: dict[str, list[float]] = {kind: [] for kind in tasks}

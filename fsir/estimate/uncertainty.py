@@ -119,8 +119,8 @@ def symmetric_noise(
     ratio = (diagonal / off_diagonal) ** 0.5 if off_diagonal > 0.0 else 1.0
     every = np.arange(p)
     own = Z[:, every, every] * ratio
-    Z = np.tril(Z, -1)
-    Z += Z.swapaxes(-1, -2)
+    below = np.tril(Z, -1)
+    np.add(below, below.swapaxes(-1, -2), out=Z)
     Z[:, every, every] = own
     return Z
 

@@ -145,9 +145,8 @@ class Moments:
         """
         rows = self._rows(X)
         waiting = self._waiting
-        fits = self._sums.n + waiting.count + len(rows) < self._sums.surely
-        if fits and isinstance(y, np.ndarray) and waiting.can_put_off(len(rows), y):
-            waiting.put_off(rows, y)
+        fits = self._sums.n + waiting.size < self._sums.surely
+        if fits and isinstance(y, np.ndarray) and waiting.put_off(rows, y):
             if waiting.count == waiting.size:
                 self._flush()
         else:
@@ -163,7 +162,7 @@ class Moments:
 
     def _rows(self, X: ArrayLike) -> Matrix:
         rows = np.asarray(X, dtype=np.float64)
-        inputs = self._waiting.rows.shape[1]
+        inputs = self._waiting.inputs
         if rows.ndim != 2 or rows.shape[1] != inputs:
             detail = f"X has shape {rows.shape}; it must be (records, {inputs})"
             raise RecordError("wrong shape", detail)

@@ -218,7 +218,7 @@ def _stage(task: Task, name: str, features: tuple[int, ...]) -> Stage:
     factorisation = INDEPENDENT if first_of_two else factorisation_of(task)
     scales = scales_of(task, shape, share).times(factorisation.norm)
     truncate = task.clip.truncate if task.public is None else shape.norm
-    grid = grid_step(truncate, _COORDINATE_BITS)
+    grid = grid_step(truncate, task.clip.bits or _COORDINATE_BITS)
     H = task.slicing.count
     code: Code = ()
     if task.screening is not None and first_of_two:

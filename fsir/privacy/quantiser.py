@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _JUST_BELOW_ONE = 1.0 - 2.0**-50  # pays for the rounding of a square root, a quotient and a product
 
 _WIDE = 6400  # values in a row from which on a wider one would be no faster
-_NARROW = 32  # values in a row up to which a product with ones sums faster than row after row
+_NARROW = 32  # values in a row up to which numpy's own sums are faster than a product for each row
 
 
 @lru_cache(maxsize=4)  # it changes with nothing that it is used on
@@ -79,7 +79,7 @@ def _whole_square(length: float) -> int:
 
 def _truncated(K: Matrix, reach: float) -> Matrix:
     """To whole numbers of at most `reach`, toward zero, in place."""
-    np.clip(K, -reach, reach, out=K)
+    K.clip(-reach, reach, out=K)
     np.trunc(K, out=K)
     return K
 
@@ -94,7 +94,6 @@ class Quantiser:
         # Squared norms are whole numbers: the largest one that is allowed.
         self._longest = float(_whole_square(self.norm))
         self._clip = self.norm
-        self._ones = np.ones(stage.p)
 
     def truncated(self, X: Matrix, out: Matrix | None = None) -> Matrix:
         """Standardise, truncate, quantise toward zero; into `out`, which may be X itself."""
@@ -111,7 +110,7 @@ class Quantiser:
         """The squared norms of rows: sums of whole numbers, the same in any order."""
         if K.shape[1] > _NARROW and hasattr(np, "vecdot"):  # numpy 2
             return np.asarray(np.vecdot(K, K))
-        return np.asarray((K * K) @ self._ones)
+        return np.asarray(np.einsum("ij,ij->i", K, K))
 
     def clipped(self, K: Matrix) -> Matrix:
         """Scale rows that are too long down to the clip, in place.
@@ -168,7 +167,6 @@ class CheckedQuantiser(MappedQuantiser):
         left = _whole_square(self.norm) - int(self._steps) ** 2
         self._longest = float(min(_whole_square(clip), left))
         self._clip = math.sqrt(self._longest)
-        self._ones = np.ones(public.coordinates)
 
     def whole(self, X: Matrix, slices: Integers, out: Matrix | None = None) -> Matrix:
         """All but the clip of the mapped numbers, and last of each row its check."""

@@ -38,6 +38,18 @@ class Slicing:
     def _table(self) -> LabelTable | None:
         return LabelTable(self.classes) if has_table(self.classes) else None
 
+    @cached_property
+    def kinds(self) -> str:
+        """The kinds of arrays of which slices are found together, not one after the other."""
+        if self.cuts:
+            return "fiu"
+        return "U" if self._table is not None else ""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """In which responses whose slices are found together lose nothing that tells slices."""
+        return np.dtype(np.float64) if self._table is None else self._table.dtype
+
     def slice_of(self, y: Any) -> int:
         """The slice of one response, or `UNKNOWN`."""
         if self.classes:
@@ -51,18 +63,12 @@ class Slicing:
 
     def slices_of(self, y: Sequence[Any] | NDArray[Any]) -> Integers:
         """The slices of many responses; the same as `slice_of` on each."""
-        if isinstance(y, np.ndarray) and self.takes_together(y):
+        if isinstance(y, np.ndarray) and y.dtype.kind in self.kinds and (self.cuts or y.ndim == 1):
             return self._slices_of_numbers(y) if self._table is None else self._table.slices_of(y)
         # A list stays one: as an array [1, 2.5] would be [1.0, 2.5], and 1.0 is not class "1".
         values = y.tolist() if isinstance(y, np.ndarray) else y
         slices = self._slices_of_labels(values) if self.classes else map(self.slice_of, values)
         return np.array(list(slices), dtype=np.int64)
-
-    def takes_together(self, y: NDArray[Any]) -> bool:
-        """Whether the slices of an array are found without looking at one value after the other."""
-        if self.cuts:
-            return y.dtype.kind in "fiu"
-        return self._table is not None and y.dtype.kind == "U" and y.ndim == 1
 
     def _slices_of_numbers(self, numbers: NDArray[Any]) -> Integers:
         values = numbers.astype(np.float64)

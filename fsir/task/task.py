@@ -63,10 +63,14 @@ class Response(NamedTuple):
 
 
 class Clip(NamedTuple):
-    """How far one record can reach: `truncate` (R) per coordinate, `norm` (C) in Euclidean norm."""
+    """How far one record can reach: `truncate` (R) per coordinate, `norm` (C) in Euclidean norm.
+
+    At most `2^bits` steps of the grid lead to R; None is 14, which is finer than any noise.
+    """
 
     truncate: float
     norm: float
+    bits: int | None = None
 
 
 class Privacy(NamedTuple):
@@ -233,7 +237,7 @@ class Task:
         """Whether a device asks who it is before its reports leave, as since version 2."""
         return self.version > OLDEST_VERSION
 
-    @property
+    @cached_property
     def slicing(self) -> Slicing:
         """The map from responses to slices."""
         return Slicing(self.response.classes, self.response.cuts)

@@ -42,7 +42,7 @@ def decode(raw: bytes, kind: type[Kind], limit: int | None = None) -> Kind:
 
 
 def _report(fields: MessageFields) -> Report:
-    from fsir.wire import codec
+    from fsir.wire.packing import codec
     from fsir.wire.sealed import read_sealed
 
     sealed = read_sealed(fields)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from fsir.privacy.plan import Stage
-from fsir.wire.codec import pack
+from fsir.wire.packing.codec import pack
 
 _FRAME_BYTES = 100  # names, digest, lengths
 _SHARES_FRAME_BYTES = 260  # the same, the share of the helper, and two seals

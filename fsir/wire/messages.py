@@ -153,7 +153,7 @@ def _body(message: Message) -> dict[str, Any]:
 
 
 def _report(report: Report) -> dict[str, Any]:
-    from fsir.wire import codec
+    from fsir.wire.packing import codec
 
     body: dict[str, Any] = {
         "task": report.task,

@@ -10,10 +10,10 @@ import numpy as np
 
 from fsir.arrays import Flags
 from fsir.errors import MessageError
-from fsir.wire.codec import Packed
 from fsir.wire.fields import MessageFields, is_shape_and_bytes, read_message
 from fsir.wire.messages import STAGES
-from fsir.wire.rice import LARGEST
+from fsir.wire.packing.codec import Packed
+from fsir.wire.packing.rice import LARGEST
 
 _BLOCKS = 4
 _PARTS = 5  # of packed blocks

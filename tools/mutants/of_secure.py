@@ -34,7 +34,7 @@ MUTANTS = (
         (
             PLAN,
             "resolution = RESOLUTION_OF_SHARED * resolution // RESOLUTION",
-            "return replace(block, step=_step(4.0 * block.sd / block.unit))",
+            "return block._replace(step=_step(4.0 * block.sd / block.unit))",
         ),
     ),
     mutant(

@@ -24,7 +24,7 @@ task = task_from_table(
         "name": "har",
         "features": {"names": [f"f{k}" for k in range(p)]},
         "response": {"classes": sorted(set(y.tolist()))},
-        "clip": {"truncate": 1.0, "norm": float(np.sqrt(p))},
+        "clip": {"truncate": 1.0, "norm": float(np.sqrt(p)), "bits": 16},
         "privacy": {"epsilon": 1.0, "mechanism": "none"},
         "report": {"records": len(X)},
         "dimension": 5,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NARROW = 32  # values in a row, of which many are needed until they are worth a step
+_LINE = 8  # values in a line of the cache
 Refused = tuple[str, int]  # why, and how many
 
 
@@ -30,31 +31,35 @@ class Waiting:
         # Long enough for BLAS to be at its best, at most 2 MiB for all but the widest records.
         longest = 4096 if inputs <= _NARROW else 1024
         self.size = min(longest, max(64, 2**18 // inputs))
-        self.rows = np.empty((self.size, inputs))
+        self.rows = _aligned(self.size, inputs)
         self.slices = np.empty(self.size, np.int64)
         self.count = 0
+        self.inputs = inputs
         self.memory = self.rows.data.cast("B")
         self.row_bytes = self.rows.itemsize * inputs
-        self.unseen: list[NDArray[Any]] = []  # the responses of the batches that were put off
+        self.unseen: list[int] = []  # where each of the batches that were put off ends
         self._seen = 0  # rows that stand before these
         self._slicing = slicing
+        self._kinds = slicing.kinds
+        self._responses: NDArray[Any] = np.empty(self.size, slicing.dtype)  # of these batches
 
-    def can_put_off(self, records: int, y: NDArray[Any]) -> bool:
-        """Whether so many rows with these responses may be looked at later."""
-        return (
-            y.shape == (records,)
-            and self.count + records <= self.size
-            and self._slicing.takes_together(y)
-        )
-
-    def put_off(self, rows: Matrix, y: NDArray[Any]) -> None:
-        """Take a batch that `can_put_off` allows, and look at it later."""
+    def put_off(self, rows: Matrix, y: NDArray[Any]) -> bool:
+        """Take a batch and look at it later; false, and nothing, if it must be looked at now."""
+        start = self.count
+        end = start + len(rows)
+        if end > self.size or y.shape != (len(rows),) or y.dtype.kind not in self._kinds:
+            return False
+        if y.itemsize > self._responses.itemsize:
+            if self.unseen:
+                return False
+            self._responses = np.empty(self.size, y.dtype)
         if not self.unseen:
-            self._seen = self.count
-        end = self.count + len(rows)
-        self.rows[self.count : end] = rows
-        self.unseen.append(y.copy())
+            self._seen = start
+        self.rows[start:end] = rows
+        self._responses[start:end] = y
+        self.unseen.append(end)
         self.count = end
+        return True
 
     def put(self, rows: Matrix, slices: Integers) -> None:
         """Take rows that have been looked at, after all that were put off."""
@@ -67,33 +72,25 @@ class Waiting:
         """Look at what was put off and take bad rows out; why, in the order in which they came."""
         if not self.unseen:
             return []
-        batches = self.unseen
+        ends = self.unseen
         self.unseen = []
         start = self._seen
         rows = self.rows[start : self.count]
-        slices = self._slices_of(batches)
+        slices = self._slicing.slices_of(self._responses[start : self.count])
         self.slices[start : self.count] = slices
         if are_sound(rows, slices):
             return []
         self.count = start
-        return list(self._put_sound(rows.copy(), slices, batches))
+        return list(self._put_sound(rows.copy(), slices, [end - start for end in ends]))
 
-    def _slices_of(self, batches: list[NDArray[Any]]) -> Integers:
-        """Looked up at once where all responses are of one kind."""
-        if len({y.dtype for y in batches}) == 1:
-            return self._slicing.slices_of(np.concatenate(batches))
-        return np.concatenate([self._slicing.slices_of(y) for y in batches])
-
-    def _put_sound(
-        self, rows: Matrix, slices: Integers, batches: list[NDArray[Any]]
-    ) -> Iterator[Refused]:
+    def _put_sound(self, rows: Matrix, slices: Integers, ends: list[int]) -> Iterator[Refused]:
         start = 0
-        for y in batches:
-            batch = slice(start, start + len(y))
+        for end in ends:
+            batch = slice(start, end)
             good, known, refused = sound(rows[batch], slices[batch])
             self.put(good, known)
             yield from refused
-            start = batch.stop
+            start = end
 
     def take(self) -> tuple[Matrix, Integers]:
         """All rows, which have been looked at; whoever takes them may use their memory."""
@@ -107,12 +104,21 @@ class Waiting:
         self.unseen = []
 
 
+def _aligned(rows: int, inputs: int) -> Matrix:
+    """Memory that begins where a line of the cache does: numpy walks through it faster."""
+    values = np.empty(rows * inputs + _LINE)
+    first = -(values.ctypes.data // values.itemsize) % _LINE
+    return values[first : first + rows * inputs].reshape(rows, inputs)
+
+
 def are_sound(rows: Matrix, slices: Integers) -> bool:
     """Whether all rows are finite and in a slice."""
     if (slices == UNKNOWN).any():
         return False
-    # The sum of the squares is finite only if all values are; it may also be too large.
-    return math.isfinite(np.vdot(rows, rows)) or bool(np.isfinite(rows).all())
+    # The sum of the squares is finite only if all values are; it may also be too large. It is taken
+    # in the order of memory: columns that stand one after the other would be copied into rows.
+    values = rows.ravel(order="K")
+    return math.isfinite(np.vdot(values, values)) or bool(np.isfinite(values).all())
 
 
 def sound(rows: Matrix, slices: Integers) -> tuple[Matrix, Integers, list[Refused]]:

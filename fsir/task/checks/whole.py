@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from fsir.errors import TaskError
 from fsir.fields import Table
 from fsir.limits import MAX_DELTA, MAX_EPSILON, MAX_FEATURES, MAX_RECORDS, MAX_ROUNDS, MAX_SLICES
+from fsir.task.checks.grid import FEWEST_BITS, MOST_BITS, check_grid
 from fsir.task.checks.rounds import check_rounds, read_estimate
 from fsir.task.checks.secure import check_secure, read_secure
 from fsir.task.secure import Secure
@@ -82,6 +83,7 @@ def read_task(table: Mapping[str, Any]) -> Task:
         from fsir.task.checks.public import check_around
 
         check_around(task, public)
+    check_grid(task)
     check_secure(task)
     _check_split(task)
     check_rounds(task)
@@ -142,6 +144,7 @@ def _clip(part: Table, features: Features | None) -> Clip:
     clip = Clip(
         truncate=part.number("truncate", least=1e-6, to=1e6),
         norm=part.number("norm", least=1e-6, to=1e9),
+        bits=part.optional_whole("bits", low=FEWEST_BITS, high=MOST_BITS),
     )
     part.done()
     if features is None:

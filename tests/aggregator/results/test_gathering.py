@@ -78,3 +78,14 @@ def test_reports_that_are_missing_are_noticed(tmp_path: Path) -> None:
         made.store.put_totals(1, "final", fewer)
     with pytest.raises(StoreError, match="9 stored reports where 8 are counted"):
         gathered(made.store, made)
+
+
+@pytest.mark.parametrize("width", [1, 8, 30, 159_327])
+@pytest.mark.parametrize("most", [1, 8, 29, 100_000])
+def test_pieces_are_few_and_make_up_the_whole(width: int, most: int) -> None:
+    pieces = list(gathering._pieces(width, most))
+    starts, stops = zip(*pieces, strict=True)
+    assert (starts[0], *stops) == (*starts, width)
+    longest = max(stop - start for start, stop in pieces)
+    assert longest <= max(most, 8)
+    assert len(pieces) <= -(-width // max(8, most - 7))

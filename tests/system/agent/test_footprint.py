@@ -36,7 +36,7 @@ LATER = (
     "fsir.tables",
     "fsir.task.exact_map",
     "fsir.task.public_map",
-    "fsir.wire.codec",
+    "fsir.wire.packing.codec",
     "fsir.wire.sealed",
     "fsir.wire.shared",
     "fractions",

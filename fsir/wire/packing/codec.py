@@ -1,7 +1,8 @@
 """Tight packing of noisy integers, close to the entropy of a rounded Gaussian.
 
-Each block is centred, then all values are Rice coded with the same `k` (`fsir.wire.rice`), because
-all are published at about the same resolution. Many vectors of one layout are opened at once.
+Each block is centred, then all values are Rice coded with the same `k`
+(`fsir.wire.packing.rice`), because all are published at about the same resolution. Many vectors of
+one layout are opened at once.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import numpy as np
 from fsir.arrays import Integers
 from fsir.errors import MessageError
 from fsir.limits import MAX_VALUES
-from fsir.wire import rice
-from fsir.wire.rice import LARGEST, MOST_BITS
+from fsir.wire.packing import rice
+from fsir.wire.packing.rice import LARGEST, MOST_BITS
 
 _OUT_OF_RANGE = -(2**63)  # marks a row
 
@@ -76,9 +77,32 @@ def unpack_many(batch: Sequence[Packed], sizes: tuple[int, ...]) -> tuple[Intege
     if not sound or not count:
         # No memory for what a broken message announces.
         return np.zeros((len(batch), 0), np.int64), faults
+    return _opened(batch, sound, sizes, faults), faults
+
+
+def unpack_known(batch: Sequence[Packed], sizes: tuple[int, ...]) -> Integers:
+    """One row of values for each vector, all of which were found sound before, or parts of such.
+
+    Of a part the code may be longer than that of a whole vector.
+    """
+    faults: dict[int, str] = {}
+    if any(packed.sizes != sizes for packed in batch):
+        raise MessageError(f"packed block: not all have the sizes {sizes} that are expected")
+    rows = _opened(batch, list(range(len(batch))), sizes, faults)
+    if faults:
+        raise MessageError(next(iter(faults.values())))
+    return rows
+
+
+def _opened(
+    batch: Sequence[Packed], sound: list[int], sizes: tuple[int, ...], faults: dict[int, str]
+) -> Integers:
+    """The rows of those that seem to be sound; what is wrong with them is added to the faults."""
+    count = sum(sizes)
     sound, starts, ends = _whole_codes(batch, sound, count, faults)
+    groups = _by_bits([batch[i].k for i in sound])
     rows = np.zeros((len(batch), count), np.int64)
-    for group in _by_bits([batch[i].k for i in sound]):
+    for group in groups:
         every = len(group) == len(sound)
         members = [sound[row] for row in group]
         values = _values(
@@ -90,9 +114,9 @@ def unpack_many(batch: Sequence[Packed], sizes: tuple[int, ...]) -> tuple[Intege
         for row in np.flatnonzero(values[:, 0] == _OUT_OF_RANGE).tolist():
             faults[members[row]] = "packed block: a value is out of range"
         if len(members) == len(batch):
-            return values, faults
+            return values
         rows[members] = values
-    return rows, faults
+    return rows
 
 
 def _whole_codes(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from fsir.errors import MessageError
 from fsir.limits import MAX_VALUES
-from fsir.wire.codec import Packed, pack, unpack, unpack_many
-from fsir.wire.rice import LARGEST
+from fsir.wire.packing.codec import Packed, pack, unpack, unpack_many
+from fsir.wire.packing.rice import LARGEST
 
 small = st.integers(-200, 200)
 large = st.integers(-(2**50), 2**50)
