@@ -80,6 +80,17 @@ def parse(arrival: Arrival, reports: Mapping[str, Federation]) -> None:
     federation = placed(arrival, reports)
     if federation is None:
         return
+    report = federation.glance(arrival.raw, arrival.device)
+    if report is None:
+        _examine(arrival, federation)
+        return
+    arrival.report = report
+    arrival.stage = report.stage
+    arrival.round = report.round
+
+
+def _examine(arrival: Arrival, federation: Federation) -> None:
+    """Look at a report field by field: it is what no device has sent, or something is wrong."""
     try:
         report = _unseal(arrival)
     except VersionError as error:
