@@ -8,10 +8,10 @@ anything is; what fits would be read there as the same report.
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import msgpack
 
+from aggregator.glance.parts import field, text
 from fsir.limits import LIMITS
 from fsir.wire.codec import Packed
 from fsir.wire.messages import VERSION
@@ -27,7 +27,6 @@ _REPORT = rb"""
     (%(whole)b) (?: %(round)b (%(whole)b) )? %(blocks)b
     (\x94 %(whole)b{4} [\x00-\x%(bits)02x]) (%(length)b)
 """
-_SHORT_TEXT = 31  # bytes: of a longer one the length is in a byte of its own
 
 
 class Form:
@@ -42,12 +41,14 @@ class Form:
         self._sizes = sizes
         self._fewest, self._most = n
         self._rounds = rounds
-        start = _key("v", VERSION) + _key("kind", "report") + _key("task", task) + _key("device")
+        start = (
+            field("v", VERSION) + field("kind", "report") + field("task", task) + field("device")
+        )
         parts = {
             b"start": re.escape(start),
-            b"stage": re.escape(_key("stage", stage) + _key("n")),
-            b"round": re.escape(_key("round")),
-            b"blocks": re.escape(_key("blocks") + b"\x95" + msgpack.packb(sizes)),
+            b"stage": re.escape(field("stage", stage) + field("n")),
+            b"round": re.escape(field("round")),
+            b"blocks": re.escape(field("blocks") + b"\x95" + msgpack.packb(sizes)),
             b"whole": _WHOLE,
             b"bits": MOST_BITS,
             b"length": _LENGTH,
@@ -66,7 +67,7 @@ class Form:
         if rest is None or rest.end() + int.from_bytes(rest[0][1:], "big") != len(raw):
             return None
         first = round is None
-        if name != _text(device) or fields != (b"\x87" if first else b"\x88"):
+        if name != text(device) or fields != (b"\x87" if first else b"\x88"):
             return None
         numbers = msgpack.unpackb(b"\x94%b%b%b" % (n, b"\x01" if first else round, centres))
         records, number, middles, k = numbers
@@ -75,15 +76,3 @@ class Form:
         unary = raw[start:end]
         packed = Packed(self._sizes, tuple(middles), k, unary, raw[rest.end() :])
         return SealedReport(self._task, device, self._stage, records, packed, None, number)
-
-
-def _key(name: str, *value: Any) -> bytes:
-    """A field of a message, or its name alone."""
-    return b"".join(map(msgpack.packb, (name, *value)))
-
-
-def _text(name: str) -> bytes:
-    """A short text as msgpack has it: packing it by hand takes a third of the time."""
-    raw = name.encode()
-    size = len(raw)
-    return bytes((0xA0 | size,)) + raw if size <= _SHORT_TEXT else bytes((0xD9, size)) + raw
