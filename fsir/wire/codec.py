@@ -155,14 +155,7 @@ def _values(
         raw = b"".join([packed.remainders for packed in batch])
         folded |= rice.remainders(raw, len(batch), ends.shape[1], k)
     values = rice.unfold(folded)
-    _add_centres(values, np.array([packed.centres for packed in batch], np.int64), sizes)
+    centres = np.array([packed.centres for packed in batch], np.int64)
+    values += np.repeat(centres, sizes, axis=1)  # block by block takes twice the time
     values[far, 0] = _OUT_OF_RANGE
     return values
-
-
-def _add_centres(values: Integers, centres: Integers, sizes: tuple[int, ...]) -> None:
-    start = 0
-    for j, size in enumerate(sizes):
-        if size:
-            values[:, start : start + size] += centres[:, j : j + 1]
-            start += size

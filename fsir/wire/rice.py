@@ -93,7 +93,7 @@ def remainders(raw: bytes, rows: int, count: int, k: int) -> NDArray[Any]:
     """The `k` bits of `count` values in each of these rows; `k` is above 0."""
     stored = np.frombuffer(raw, np.uint8).reshape(rows, -1)
     if 8 % k == 0:  # 4 for all noise of eight to sixteen steps, which is what devices send
-        return np.asarray(_table(k)[stored].view(np.uint8)[:, :count])
+        return np.asarray(_table(k).take(stored).view(np.uint8)[:, :count])
     bits = np.unpackbits(stored, axis=1, count=count * k).reshape(rows, count, k)
     narrow = np.dtype(np.uint8 if k <= 8 else np.uint16 if k <= 16 else np.int64)
     values: NDArray[Any] = bits[:, :, 0].astype(narrow)
