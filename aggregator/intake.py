@@ -27,7 +27,7 @@ from fsir.wire.unpack import unpack
 
 REFUSED = STATUSES[2]
 # Integers opened at a time: what stays in the processor's cache, and bounds our memory.
-_AT_ONCE = 2**15
+_AT_ONCE = 2**16
 
 
 @dataclass(slots=True, eq=False, kw_only=True)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsir.arrays import Integers
 from fsir.errors import MessageError
@@ -155,7 +156,19 @@ def _values(
         raw = b"".join([packed.remainders for packed in batch])
         folded |= rice.remainders(raw, len(batch), ends.shape[1], k)
     values = rice.unfold(folded)
-    centres = np.array([packed.centres for packed in batch], np.int64)
-    values += np.repeat(centres, sizes, axis=1)  # block by block takes twice the time
+    values = _add_centres(values, np.array([packed.centres for packed in batch], np.int64), sizes)
     values[far, 0] = _OUT_OF_RANGE
     return values
+
+
+def _add_centres(values: NDArray[Any], centres: Integers, sizes: tuple[int, ...]) -> Integers:
+    if values.dtype == np.int32 and np.abs(centres).max() < 2**30:
+        centres = centres.astype(np.int32)  # in half of the memory: values are below 2^30, too
+    else:
+        values = values.astype(np.int64, copy=False)
+    start = 0
+    for j, size in enumerate(sizes):
+        if size:
+            values[:, start : start + size] += centres[:, j : j + 1]
+            start += size
+    return values.astype(np.int64, copy=False)

@@ -24,7 +24,7 @@ def fold(values: Integers) -> Integers:
     return np.where(values >= 0, 2 * values, -2 * values - 1)
 
 
-def unfold(folded: NDArray[Any]) -> Integers:
+def unfold(folded: NDArray[Any]) -> NDArray[Any]:
     """What `fold` was given; uses up the memory of its argument.
 
     >>> unfold(fold(np.array([3, -3, 0]))).tolist()
@@ -33,7 +33,7 @@ def unfold(folded: NDArray[Any]) -> Integers:
     sign = folded & 1
     folded >>= 1
     folded ^= np.negative(sign, out=sign)
-    return folded.astype(np.int64, copy=False)
+    return folded
 
 
 def best_bits(folded: Integers) -> int:
