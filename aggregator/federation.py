@@ -38,7 +38,7 @@ class Layout:
     votes: bool
     sizes: tuple[int, ...]
     plausibility: Plausibility
-    form: Form | None  # of votes nobody has seen many
+    form: Form | None  # None: votes, which are looked at closely
 
     @property
     def width(self) -> int:

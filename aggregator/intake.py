@@ -90,7 +90,7 @@ def parse(arrival: Arrival, reports: Mapping[str, Federation]) -> None:
 
 
 def _examine(arrival: Arrival, federation: Federation) -> None:
-    """Look at a report field by field: it is what no device has sent, or something is wrong."""
+    """Look at a report field by field: it holds votes, or something is wrong with it."""
     try:
         report = _unseal(arrival)
     except VersionError as error:

@@ -1,4 +1,4 @@
-"""Parts of messages as msgpack has them, made once or by hand."""
+"""Parts of messages as msgpack has them, to be made once."""
 
 from __future__ import annotations
 
@@ -6,20 +6,11 @@ from typing import Any
 
 import msgpack
 
-_SHORT_TEXT = 31  # bytes: of a longer one the length is in a byte of its own
-
 
 def field(name: str, *value: Any) -> bytes:
-    """A field of a message, or its name alone."""
-    return b"".join(map(msgpack.packb, (name, *value)))
+    """A field of a message, or its name alone.
 
-
-def text(value: str) -> bytes:
-    """A text of at most 255 bytes: by hand it takes a third of the time.
-
-    >>> text("pi-7")
-    b'\\xa4pi-7'
+    >>> field("n", 7), field("device")
+    (b'\\xa1n\\x07', b'\\xa6device')
     """
-    raw = value.encode()
-    size = len(raw)
-    return bytes((0xA0 | size,)) + raw if size <= _SHORT_TEXT else bytes((0xD9, size)) + raw
+    return b"".join(map(msgpack.packb, (name, *value)))

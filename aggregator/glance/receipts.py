@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import msgpack
 
-from aggregator.glance.parts import field, text
+from aggregator.glance.parts import field
 from fsir.limits import ID_BYTES
 from fsir.wire.messages import STATUSES, VERSION
 
@@ -37,4 +37,4 @@ def counted(task: bytes, by: str, place: tuple[str, str, int], id: bytes, number
     device, stage, round = place
     start, verdict, rest = _frame(task, by, stage, round, len(number))
     last = field("by", by) if by else b""
-    return b"%b%b%b%b%b%b%b" % (start, text(device), verdict, id, rest, number, last)
+    return b"".join((start, msgpack.packb(device), verdict, id, rest, number, last))

@@ -11,7 +11,7 @@ import re
 
 import msgpack
 
-from aggregator.glance.parts import field, text
+from aggregator.glance.parts import field
 from fsir.limits import LIMITS
 from fsir.wire.codec import Packed
 from fsir.wire.messages import VERSION
@@ -23,7 +23,7 @@ _LENGTH = rb"\xc4.|\xc5..|\xc6...."  # of the bytes that follow
 _length = re.compile(_LENGTH, re.DOTALL)
 _REPORT = rb"""
     ([\x87\x88]) %(start)b
-    ([\xa1-\xbf\xd9][ -@]?[A-Za-z0-9._-]+) %(stage)b  # a name; how long it is, is compared
+    ([\xa1-\xbf\xd9][ -@]?[A-Za-z0-9._-]{1,64}) %(stage)b  # a name; how long it is, is compared
     (%(whole)b) (?: %(round)b (%(whole)b) )? %(blocks)b
     (\x94 %(whole)b{4} [\x00-\x%(bits)02x]) (%(length)b)
 """
@@ -67,7 +67,7 @@ class Form:
         if rest is None or rest.end() + int.from_bytes(rest[0][1:], "big") != len(raw):
             return None
         first = round is None
-        if name != text(device) or fields != (b"\x87" if first else b"\x88"):
+        if name != msgpack.packb(device) or fields != (b"\x87" if first else b"\x88"):
             return None
         numbers = msgpack.unpackb(b"\x94%b%b%b" % (n, b"\x01" if first else round, centres))
         records, number, middles, k = numbers
