@@ -63,13 +63,16 @@ def unpack(packed: Packed) -> tuple[Integers, ...]:
     if faults:
         raise MessageError(faults[0])
     cuts = list(accumulate(packed.sizes))
-    return tuple(np.split(rows[0], cuts[:-1])) if cuts else ()
+    return tuple(np.split(rows[0].astype(np.int64), cuts[:-1])) if cuts else ()
 
 
-def unpack_many(batch: Sequence[Packed], sizes: tuple[int, ...]) -> tuple[Integers, dict[int, str]]:
+def unpack_many(
+    batch: Sequence[Packed], sizes: tuple[int, ...]
+) -> tuple[NDArray[Any], dict[int, str]]:
     """One row of values for each packed vector with blocks of these sizes, and what is wrong.
 
-    Faults are keyed by the position in `batch`; the values of such a row mean nothing.
+    They have 32 bits where these are enough, because memory is what costs. Faults are keyed by the
+    position in `batch`; the values of such a row mean nothing.
     """
     count = sum(sizes) if min(sizes, default=0) >= 0 and sum(sizes) <= MAX_VALUES else -1
     faults = {i: fault for i, packed in enumerate(batch) if (fault := _fault(packed, sizes, count))}
@@ -78,7 +81,7 @@ def unpack_many(batch: Sequence[Packed], sizes: tuple[int, ...]) -> tuple[Intege
         # No memory for what a broken message announces.
         return np.zeros((len(batch), 0), np.int64), faults
     sound, starts, ends = _whole_codes(batch, sound, count, faults)
-    rows = np.zeros((len(batch), count), np.int64)
+    rows: NDArray[Any] | None = None
     for group in _by_bits([batch[i].k for i in sound]):
         every = len(group) == len(sound)
         members = [sound[row] for row in group]
@@ -92,8 +95,9 @@ def unpack_many(batch: Sequence[Packed], sizes: tuple[int, ...]) -> tuple[Intege
             faults[members[row]] = "packed block: a value is out of range"
         if len(members) == len(batch):
             return values, faults
+        rows = np.zeros((len(batch), count), np.int64) if rows is None else rows
         rows[members] = values
-    return rows, faults
+    return np.zeros((len(batch), 0), np.int64) if rows is None else rows, faults
 
 
 def _whole_codes(
@@ -146,7 +150,7 @@ def _by_bits(bits: list[int]) -> Iterable[list[int]]:
 
 def _values(
     starts: Integers, ends: Integers, batch: Sequence[Packed], sizes: tuple[int, ...]
-) -> Integers:
+) -> NDArray[Any]:
     """Rows of values that share `k`, from where their unary codes start and end."""
     k = batch[0].k
     longest = 8 * max(len(packed.unary) for packed in batch)
@@ -157,13 +161,14 @@ def _values(
         folded |= rice.remainders(raw, len(batch), ends.shape[1], k)
     values = rice.unfold(folded)
     values = _add_centres(values, np.array([packed.centres for packed in batch], np.int64), sizes)
-    values[far, 0] = _OUT_OF_RANGE
+    if far.any():
+        values[far, 0] = _OUT_OF_RANGE
     return values
 
 
-def _add_centres(values: NDArray[Any], centres: Integers, sizes: tuple[int, ...]) -> Integers:
+def _add_centres(values: NDArray[Any], centres: Integers, sizes: tuple[int, ...]) -> NDArray[Any]:
     if values.dtype == np.int32 and np.abs(centres).max() < 2**30:
-        centres = centres.astype(np.int32)  # in half of the memory: values are below 2^30, too
+        centres = centres.astype(np.int32)  # values of 32 bits are below 2^30, too
     else:
         values = values.astype(np.int64, copy=False)
     start = 0
@@ -171,4 +176,4 @@ def _add_centres(values: NDArray[Any], centres: Integers, sizes: tuple[int, ...]
         if size:
             values[:, start : start + size] += centres[:, j : j + 1]
             start += size
-    return values.astype(np.int64, copy=False)
+    return values
