@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from aggregator.glance.reports import Form
 from aggregator.publication import Publication
 from aggregator.store.base import Store
 from aggregator.store.rows import PublishedRow, TaskRow, TotalsRow
@@ -19,6 +20,7 @@ from fsir.task.task import OLDEST_VERSION, Screening, Task
 from fsir.wire.decode import decode
 from fsir.wire.messages import Active, Report, topic
 from fsir.wire.plausible import Plausibility, allowed_sizes
+from fsir.wire.sealed import SealedReport
 
 ROOM = 2**62  # the largest merged integer that leaves room for more ...
 AT_ONCE = 128  # ... which are so many reports
@@ -36,6 +38,7 @@ class Layout:
     votes: bool
     sizes: tuple[int, ...]
     plausibility: Plausibility
+    form: Form | None  # None: votes, which are looked at closely
 
     @property
     def width(self) -> int:
@@ -43,15 +46,25 @@ class Layout:
         return self.stage.p if self.votes else sum(self.sizes)
 
     @classmethod
-    def of(cls, stage: Stage, votes: bool) -> Layout:
-        """The layout of a stage."""
+    def of(cls, task: Task, stage: Stage, votes: bool) -> Layout:
+        """The layout of a stage of a task."""
         return cls(
             name=stage.name,
             stage=stage,
             votes=votes,
             sizes=stage.sizes,
             plausibility=Plausibility(stage),
+            form=None if votes else _form(task, stage),
         )
+
+
+def _form(task: Task, stage: Stage) -> Form:
+    rounds = _rounds(task, stage.name)
+    return Form(task.digest, stage.name, stage.sizes, allowed_sizes(task), rounds)
+
+
+def _rounds(task: Task, stage: str) -> int:
+    return task.rounds if stage == FINAL else 1
 
 
 def as_begun(store: Store, task: Task) -> Task:
@@ -97,15 +110,23 @@ class Federation:
         self.active: bytes | None = None  # the message, once it is pinned
         self.shown: dict[str, PublishedRow] = {}  # what this worker has published last, by kind
         self.fruitless = 0  # devices whose trimmed screening reports gave no active set
-        self.layouts = {self.first: Layout.of(first_stage(task), task.screens_by_votes)}
+        self.layouts = {self.first: Layout.of(task, first_stage(task), task.screens_by_votes)}
 
     def rounds(self, stage: str) -> int:
         """How many reports of a stage each device may send."""
-        return self.task.rounds if stage == FINAL else 1
+        return _rounds(self.task, stage)
 
     def follows(self, stage: str) -> bool:
         """Whether a stage has several rounds: then it matters which of them each device has."""
         return self.rounds(stage) > 1
+
+    def glance(self, raw: bytes, device: str) -> SealedReport | None:
+        """The report in bytes that nothing is wrong with at first sight, or None."""
+        for layout in self.layouts.values():
+            report = None if layout.form is None else layout.form.read(raw, device)
+            if report is not None:
+                return report
+        return None
 
     def pin(self, active: bytes) -> None:
         """Take the active set that was published; from now on final reports have a layout."""
@@ -120,7 +141,8 @@ class Federation:
             raise TaskError(
                 "active set", message.features[:3], f"does not belong to task {self.name!r}"
             )
-        return Layout.of(final_stage(self.task, features.indices(message.features)), False)
+        stage = final_stage(self.task, features.indices(message.features))
+        return Layout.of(self.task, stage, False)
 
     def show(self, kind: str, row: PublishedRow) -> Publication:
         """What is stored is on its way to the broker; not before it is committed."""

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 import numpy as np
 
 from aggregator.federation import AT_ONCE, Federation, add
+from aggregator.glance import receipts as usual
 from aggregator.intake import Arrival
 from aggregator.publication import Publication
 from aggregator.reasons import Refusal
@@ -22,6 +23,7 @@ from fsir.wire.messages import Receipt, Verdict
 
 COUNTED, DUPLICATE, REFUSED = messages.STATUSES
 SECOND = "second report"
+_OTHER = dict(zip(messages.STAGES, messages.STAGES[::-1], strict=True))  # stage, by stage
 
 Ids = Mapping[Place, bytes]
 Known = Mapping[tuple[str, str], Counted]  # the last round that is counted, by device and stage
@@ -45,10 +47,10 @@ def count(
     again = store.readmitted(federation.key, places)
     held = numbers(store, federation, devices)
     fresh = []
-    for arrival in arrivals:
+    for arrival, place in zip(arrivals, places, strict=True):
         arrival.barred = arrival.device in barred
-        if arrival.refusal is None and _is_new(arrival, ids, again):
-            ids[arrival.place] = arrival.id
+        if arrival.refusal is None and _is_new(arrival, place, ids, again):
+            ids[place] = arrival.id
             fresh.append(arrival)
     filled = (keep or _keep)(store, federation, fresh, now)
     if filled:
@@ -56,9 +58,9 @@ def count(
     for place, id in filled.items():
         _note_last(known, place, id)
     receipts = []
-    for arrival in arrivals:
+    for arrival, place in zip(arrivals, places, strict=True):
         if arrival.status == COUNTED:
-            _note_last(known, arrival.place, arrival.id)
+            _note_last(known, place, arrival.id)
         number = held.get(arrival.device, b"")
         receipts.append(_answer(federation, arrival, {} if arrival.barred else known, number))
     return receipts
@@ -83,16 +85,15 @@ def _judge_again(arrivals: Sequence[Arrival], filled: Ids, again: Ids) -> None:
         if arrival.place in filled and (second or arrival.refusal is None):
             arrival.status = REFUSED
             arrival.refusal = None
-            _is_new(arrival, filled, again)
+            _is_new(arrival, arrival.place, filled, again)
 
 
-def _is_new(arrival: Arrival, ids: Ids, again: Ids) -> bool:
+def _is_new(arrival: Arrival, place: Place, ids: Ids, again: Ids) -> bool:
     """Whether to add a report; fills in its status, or why it is refused after all.
 
     One that was deleted with its device's withdrawal may come `again`, and no other in its place:
     the device has spent its budget on that one.
     """
-    place = arrival.place
     first = ids.get(place, again.get(place, arrival.id))
     if arrival.barred:
         arrival.refusal = withdrawn(arrival.device)
@@ -188,6 +189,9 @@ def numbers(store: Store, federation: Federation, devices: Sequence[str]) -> dic
 
 
 def _answer(federation: Federation, arrival: Arrival, known: Known, number: bytes) -> Publication:
+    if arrival.status == COUNTED and (arrival.device, _OTHER[arrival.stage]) not in known:
+        raw = usual.counted(federation.digest, federation.by, arrival.place, arrival.id, number)
+        return addressed(federation, arrival.device, raw)
     reason = arrival.refusal.text if arrival.refusal else ""
     verdicts = {arrival.stage: Verdict(arrival.id, arrival.status, reason, arrival.round)}
     if arrival.task != federation.digest:
@@ -213,9 +217,14 @@ def receipt(
             verdicts[stage] = Verdict(last.id, COUNTED, round=last.round)
     by = federation.by
     message = Receipt(task=task, device=device, verdicts=verdicts, instance=number, by=by)
-    place = messages.receipt_topic(federation.name, device, by)
+    return addressed(federation, device, messages.encode(message))
+
+
+def addressed(federation: Federation, device: str, payload: bytes) -> Publication:
+    """A receipt on its way to a device."""
+    place = messages.receipt_topic(federation.name, device, federation.by)
     kept = not federation.task.tells_copies_apart  # who can ask is answered, on whatever broker
-    return Publication(place, messages.encode(message), qos=0, retain=kept)
+    return Publication(place, payload, qos=0, retain=kept)
 
 
 def receipt_of_withdrawn(

@@ -73,8 +73,8 @@ def read_publish(flags: int, body: bytes, version: str) -> Publish:
     topic = body[2:start]
     mid = int.from_bytes(body[start : start + 2], "big") if qos else 0
     start += 2 * qos
-    if version == "5":
-        start = _after_properties(body, start)
+    if version == "5":  # there are hardly ever any properties
+        start = start + 1 if body[start : start + 1] == b"\0" else _after_properties(body, start)
     if start > len(body) or (qos and not mid):
         raise PacketError("a message that ends in its own header")
     # A topic that is not UTF-8 is no topic of ours: intake will say so.

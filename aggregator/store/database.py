@@ -22,7 +22,8 @@ from aggregator.store.errors import StoreBusyError, StoreError
 from aggregator.store.tables.statements import Statements
 
 BUSY_SECONDS = 30.0
-CHECKPOINT_PAGES = 4000  # 16 MB of log: each checkpoint waits for the disk twice
+PAGE_BYTES = 8192  # of a new file: five reports about 561 features, of which 4096 would take two
+CHECKPOINT_BYTES = 16 * 2**20  # of log: each checkpoint waits for the disk twice
 _AGAIN_SECONDS = 0.02  # between two tries to switch the log on
 
 _TABLES = "SELECT name, sql FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'"
@@ -50,10 +51,12 @@ class Database(Statements):
         self._path = path
         try:
             self._db = sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+            self._db.execute(f"PRAGMA page_size={PAGE_BYTES}")
             self._use_wal()
             self._db.execute("PRAGMA synchronous=FULL")
             self._db.execute("PRAGMA secure_delete=ON")  # what is deleted is overwritten
-            self._db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_PAGES}")
+            (page,) = self._db.execute("PRAGMA page_size").fetchone()  # an older file has its own
+            self._db.execute(f"PRAGMA wal_autocheckpoint={CHECKPOINT_BYTES // page}")
             self._prepare(steps, create or update)
         except sqlite3.Error as error:
             raise StoreError(

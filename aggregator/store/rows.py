@@ -20,9 +20,8 @@ class TaskRow:
     added: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportRow:
-    """A counted report.
+class ReportRow(NamedTuple):
+    """A counted report; a tuple, since there are as many as reports.
 
     `raw` is None once its device was withdrawn, and empty where the totals alone still have it.
     """

@@ -97,9 +97,9 @@ class SqliteStore(Database, Devices, History, Quarantine, Records, Reports, Roun
     def insert(self, task: int, rows: Iterable[ReportRow]) -> dict[Place, bytes]:
         """Keep counted reports; nobody else can have put one there meanwhile."""
         self._db.executemany(
-            "INSERT INTO report (task, device, stage, round, id, n, raw, at)"
+            f"INSERT INTO report (task, {', '.join(ReportRow._fields)})"
             " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            ((task, r.device, r.stage, r.round, r.id, r.n, r.raw, r.at) for r in rows),
+            [(task, *row) for row in rows],
         )
         return {}
 

@@ -105,14 +105,14 @@ def test_an_exception_in_the_transaction_leaves_the_others_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     aggregator = started(tmp_path / "s.db", TASK)
-    real = merging.receipt
+    real = merging.addressed
 
     def fails_on_one(federation: Any, device: str, *rest: Any) -> Any:
         if device == "cursed":
             raise ZeroDivisionError("in the middle of a transaction")
         return real(federation, device, *rest)
 
-    monkeypatch.setattr(merging, "receipt", fails_on_one)
+    monkeypatch.setattr(merging, "addressed", fails_on_one)
     for i, device in enumerate(("a", "cursed", "b")):
         aggregator.take(topic(TASK, device), report(TASK, device, i))
     assert len(aggregator.commit(1.0)) == 2
@@ -133,10 +133,10 @@ def test_what_can_be_kept_nowhere_is_not_acknowledged(
     """Neither counted nor refused: it waits, and the others are not counted twice."""
     aggregator = started(tmp_path / "s.db", TASK)
     with monkeypatch.context() as broken:
-        real = merging.receipt
+        real = merging.addressed
         broken.setattr(
             merging,
-            "receipt",
+            "addressed",
             lambda f, device, *rest: 1 / 0 if device == "cursed" else real(f, device, *rest),
         )
         broken.setattr(aggregator.store, "refuse", lambda rows: [][0])

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fsir.arrays import Integers
 from fsir.errors import MessageError
@@ -63,13 +64,16 @@ def unpack(packed: Packed) -> tuple[Integers, ...]:
     if faults:
         raise MessageError(faults[0])
     cuts = list(accumulate(packed.sizes))
-    return tuple(np.split(rows[0], cuts[:-1])) if cuts else ()
+    return tuple(np.split(rows[0].astype(np.int64), cuts[:-1])) if cuts else ()
 
 
-def unpack_many(batch: Sequence[Packed], sizes: tuple[int, ...]) -> tuple[Integers, dict[int, str]]:
+def unpack_many(
+    batch: Sequence[Packed], sizes: tuple[int, ...]
+) -> tuple[NDArray[Any], dict[int, str]]:
     """One row of values for each packed vector with blocks of these sizes, and what is wrong.
 
-    Faults are keyed by the position in `batch`; the values of such a row mean nothing.
+    They have 32 bits where these are enough, because memory is what costs. Faults are keyed by the
+    position in `batch`; the values of such a row mean nothing.
     """
     count = sum(sizes) if min(sizes, default=0) >= 0 and sum(sizes) <= MAX_VALUES else -1
     faults = {i: fault for i, packed in enumerate(batch) if (fault := _fault(packed, sizes, count))}
@@ -80,7 +84,7 @@ def unpack_many(batch: Sequence[Packed], sizes: tuple[int, ...]) -> tuple[Intege
     return _opened(batch, sound, sizes, faults), faults
 
 
-def unpack_known(batch: Sequence[Packed], sizes: tuple[int, ...]) -> Integers:
+def unpack_known(batch: Sequence[Packed], sizes: tuple[int, ...]) -> NDArray[Any]:
     """One row of values for each vector, all of which were found sound before, or parts of such.
 
     Of a part the code may be longer than that of a whole vector.
@@ -96,13 +100,12 @@ def unpack_known(batch: Sequence[Packed], sizes: tuple[int, ...]) -> Integers:
 
 def _opened(
     batch: Sequence[Packed], sound: list[int], sizes: tuple[int, ...], faults: dict[int, str]
-) -> Integers:
+) -> NDArray[Any]:
     """The rows of those that seem to be sound; what is wrong with them is added to the faults."""
     count = sum(sizes)
     sound, starts, ends = _whole_codes(batch, sound, count, faults)
-    groups = _by_bits([batch[i].k for i in sound])
-    rows = np.zeros((len(batch), count), np.int64)
-    for group in groups:
+    rows: NDArray[Any] | None = None
+    for group in _by_bits([batch[i].k for i in sound]):
         every = len(group) == len(sound)
         members = [sound[row] for row in group]
         values = _values(
@@ -115,8 +118,9 @@ def _opened(
             faults[members[row]] = "packed block: a value is out of range"
         if len(members) == len(batch):
             return values
+        rows = np.zeros((len(batch), count), np.int64) if rows is None else rows
         rows[members] = values
-    return rows
+    return np.zeros((len(batch), 0), np.int64) if rows is None else rows
 
 
 def _whole_codes(
@@ -169,7 +173,7 @@ def _by_bits(bits: list[int]) -> Iterable[list[int]]:
 
 def _values(
     starts: Integers, ends: Integers, batch: Sequence[Packed], sizes: tuple[int, ...]
-) -> Integers:
+) -> NDArray[Any]:
     """Rows of values that share `k`, from where their unary codes start and end."""
     k = batch[0].k
     longest = 8 * max(len(packed.unary) for packed in batch)
@@ -179,14 +183,20 @@ def _values(
         raw = b"".join([packed.remainders for packed in batch])
         folded |= rice.remainders(raw, len(batch), ends.shape[1], k)
     values = rice.unfold(folded)
-    _add_centres(values, np.array([packed.centres for packed in batch], np.int64), sizes)
-    values[far, 0] = _OUT_OF_RANGE
+    values = _add_centres(values, np.array([packed.centres for packed in batch], np.int64), sizes)
+    if far.any():
+        values[far, 0] = _OUT_OF_RANGE
     return values
 
 
-def _add_centres(values: Integers, centres: Integers, sizes: tuple[int, ...]) -> None:
+def _add_centres(values: NDArray[Any], centres: Integers, sizes: tuple[int, ...]) -> NDArray[Any]:
+    if values.dtype == np.int32 and np.abs(centres).max() < 2**30:
+        centres = centres.astype(np.int32)  # values of 32 bits are below 2^30, too
+    else:
+        values = values.astype(np.int64, copy=False)
     start = 0
     for j, size in enumerate(sizes):
         if size:
             values[:, start : start + size] += centres[:, j : j + 1]
             start += size
+    return values

@@ -24,7 +24,7 @@ def fold(values: Integers) -> Integers:
     return np.where(values >= 0, 2 * values, -2 * values - 1)
 
 
-def unfold(folded: NDArray[Any]) -> Integers:
+def unfold(folded: NDArray[Any]) -> NDArray[Any]:
     """What `fold` was given; uses up the memory of its argument.
 
     >>> unfold(fold(np.array([3, -3, 0]))).tolist()
@@ -33,7 +33,7 @@ def unfold(folded: NDArray[Any]) -> Integers:
     sign = folded & 1
     folded >>= 1
     folded ^= np.negative(sign, out=sign)
-    return folded.astype(np.int64, copy=False)
+    return folded
 
 
 def best_bits(folded: Integers) -> int:
@@ -93,7 +93,7 @@ def remainders(raw: bytes, rows: int, count: int, k: int) -> NDArray[Any]:
     """The `k` bits of `count` values in each of these rows; `k` is above 0."""
     stored = np.frombuffer(raw, np.uint8).reshape(rows, -1)
     if 8 % k == 0:  # 4 for all noise of eight to sixteen steps, which is what devices send
-        return _table(k).take(stored).view(np.uint8)[:, :count]
+        return np.asarray(_table(k).take(stored).view(np.uint8)[:, :count])
     bits = np.unpackbits(stored, axis=1, count=count * k).reshape(rows, count, k)
     narrow = np.dtype(np.uint8 if k <= 8 else np.uint16 if k <= 16 else np.int64)
     values: NDArray[Any] = bits[:, :, 0].astype(narrow)

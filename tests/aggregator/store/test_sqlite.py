@@ -66,7 +66,7 @@ def test_of_a_withdrawn_device_no_byte_is_left_in_any_file(
 ) -> None:
     secret = bytes(range(256)) * 8
     with store.transaction():
-        store.insert(1, [replace(row("a"), raw=secret), row("b")])
+        store.insert(1, [row("a")._replace(raw=secret), row("b")])
         store.refuse([replace(refusal(1), device="a", raw=secret[:QUARANTINE_BYTES])])
     elsewhere = SqliteStore(tmp_path / "s.db", create=False)
     with elsewhere.transaction():

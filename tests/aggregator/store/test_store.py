@@ -105,7 +105,7 @@ def test_counted_reports_are_listed_page_by_page_and_the_newest_first(store: Sto
 
 def test_what_was_counted_of_one_device_is_told_whole(store: Store) -> None:
     with store.transaction():
-        store.insert(1, [row("a", "screening"), row("a"), replace(row("a"), round=2), row("b")])
+        store.insert(1, [row("a", "screening"), row("a"), row("a")._replace(round=2), row("b")])
     places = [("a", "final", 1), ("a", "final", 2), ("a", "screening", 1)]
     assert store.receipts_of(1, "a") == dict.fromkeys(places, b"i" * 16)
     assert store.receipts_of(1, "z") == store.receipts_of(2, "a") == {}
@@ -124,7 +124,7 @@ def test_a_transaction_is_all_or_nothing(store: Store) -> None:
 
 def test_what_is_withdrawn_and_let_in_again_is_known(store: Store) -> None:
     with store.transaction():
-        store.insert(1, [row("a"), row("b"), replace(row("a"), round=2)])
+        store.insert(1, [row("a"), row("b"), row("a")._replace(round=2)])
         assert [r.round for r in store.withdraw(1, "a", 3.0)] == [1, 2]
         assert store.withdraw(1, "c", 3.0) == []
     assert (store.decisions(1), store.decisions(2)) == (2, 0)
@@ -145,7 +145,7 @@ def test_what_is_withdrawn_and_let_in_again_is_known(store: Store) -> None:
 def test_rounds_patterns_and_compaction(store: Store) -> None:
     totals = TotalsRow(devices=1, records=100, change=2, values=b"12345678")
     with store.transaction():
-        store.insert(1, [replace(row("a"), round=k) for k in (1, 2, 3)])
+        store.insert(1, [row("a")._replace(round=k) for k in (1, 2, 3)])
         for k in (2, 1):
             store.put_totals(1, "final", totals, k)
         store.put_taken(1, "final", {"a": ("", "1-3"), "b": ("", "1"), "c": ("", "1")})
@@ -161,7 +161,7 @@ def test_rounds_patterns_and_compaction(store: Store) -> None:
 def test_shares_wait_in_pools_and_are_opened_once(store: Store) -> None:
     pool = Pool("final", 1, 0)
     names = ["a", "b", "c"]
-    rows = [replace(row(name), id=name.encode() * 16) for name in names]
+    rows = [row(name)._replace(id=name.encode() * 16) for name in names]
     shares = [ShareRow(id=r.id, device=r.device, pool=pool) for r in rows]
     with store.transaction():
         store.insert(1, rows)
@@ -216,7 +216,7 @@ def test_texts_are_texts_and_never_statements(store: Store) -> None:
     evil = """'; DROP TABLE report; -- %s %(x)s ? :name \\ " $1 {} \u2028"""
     told = replace(refusal(1), task=evil, device=evil, stage=evil, reason=evil, detail=evil + "\0")
     with store.transaction():
-        store.insert(1, [replace(row(evil), stage=evil)])
+        store.insert(1, [row(evil)._replace(stage=evil)])
         store.put_instances(1, {evil: b"1" * 16})
         store.enrol(evil, [evil], 1.0)
         store.put_setting(evil, evil)

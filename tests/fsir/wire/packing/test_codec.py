@@ -35,6 +35,9 @@ def single_block(size, k, unary, remainders=b""):
 @example([[0], [], [2**50]])
 @example([[0] * 1000 + [2**50]])
 @example([[-(2**50), 2**50] * 20])
+@example([[2**30 - 1], [1 - 2**30], [2**30], [-(2**30)]])
+@example([[2**31 - 1], [1 - 2**31], [2**31], [-(2**31)]])
+@example([[2**30 - 1 + i for i in range(-99, 99)], [-(2**30) + i for i in range(-99, 99)]])
 def test_blocks_survive_the_journey(lists):
     assert [block.tolist() for block in unpack(pack(arrays(lists)))] == lists
 

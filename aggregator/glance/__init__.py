@@ -1,0 +1,1 @@
+"""What nearly all reports and receipts look like: they are read and written without a walk."""
