@@ -33,7 +33,8 @@ from aggregator.reasons import Refusal
 from aggregator.results.activation import Activating
 from aggregator.results.emission import Emission
 from aggregator.results.estimates import Estimating, Estimation
-from aggregator.results.telling import Telling, receipts
+from aggregator.results.repeating import Repeating
+from aggregator.results.telling import Telling
 from aggregator.store.base import Store
 from aggregator.store.errors import StoreBusyError, StoreError
 from fsir.errors import AccumulatorError
@@ -42,8 +43,6 @@ from fsir.task.task import Task
 from fsir.wire.messages import topic
 
 log = logging.getLogger("fsir.aggregator")
-# Receipts repeated at a time: the intake must not wait for those of a large fleet.
-RECEIPTS_AT_ONCE = 1000
 
 
 class Aggregator:
@@ -66,6 +65,7 @@ class Aggregator:
         self.estimating = Estimating(store, debounce, expected, emission)
         self.activating = Activating(store)
         self.telling = Telling(store)
+        self._repeating = Repeating(store, self.federations.values())
         if len(self.federations) < len(tasks):
             raise StoreError(
                 f"tasks {[task.name for task in tasks]}: "
@@ -73,7 +73,6 @@ class Aggregator:
             )
         self._waiting: list[Arrival] = []
         self._news = False  # another worker has published something, and it is not repeated yet
-        self._before = 0  # reports with smaller numbers have their receipts to be repeated
 
     def topics(self, share: str | None = None) -> list[str]:
         """What to subscribe to, alone or together with other workers."""
@@ -90,14 +89,8 @@ class Aggregator:
         with self.store.transaction():
             for federation in self.federations.values():
                 publications += self._register(federation, now)
-        newest = self.store.counted(1) if self._repeating() else []
-        self._before = newest[0][0] + 1 if newest else 0
+        self._repeating.start()
         return publications
-
-    def _repeating(self) -> list[Federation]:
-        """Those whose devices cannot ask, so that the broker must keep their receipts."""
-        federations = self.federations.values()
-        return [each for each in federations if not each.task.tells_copies_apart]
 
     def _register(self, federation: Federation, now: float) -> list[Publication]:
         replaces = retained.register(self.store, federation, now)
@@ -106,19 +99,8 @@ class Aggregator:
         return retained.at_start(self.store, federation, replaces)
 
     def receipts(self) -> list[Publication]:
-        """Some more receipts of what had been counted at the start, the newest first.
-
-        They are those of tasks of version 1, whose devices do not ask. A crash may have held them
-        back. And a broker that has lost what it retained must have them again, because they stop a
-        device whose state was restored from before its report.
-        """
-        rows = self.store.counted(RECEIPTS_AT_ONCE, self._before) if self._before else []
-        publications = []
-        for federation in self._repeating():
-            named = [device for _, key, device in rows if key == federation.key]
-            publications += receipts(self.store, federation, list(dict.fromkeys(named)))
-        self._before = rows[-1][0] if rows else 0
-        return publications
+        """Some more receipts of what had been counted at the start, where devices do not ask."""
+        return self._repeating.due()
 
     # --- reports --------------------------------------------------------------------------------
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from aggregator.core import Aggregator
+from aggregator.monitoring.health import Health
 from aggregator.monitoring.metrics import Metrics
 from aggregator.mqtt.connector import Connector
 from aggregator.mqtt.patience import Patience
@@ -22,7 +23,6 @@ from aggregator.mqtt.proof import ShareProof
 from aggregator.mqtt.wire import ConnectionLostError, Wire
 from aggregator.overview import devices
 from aggregator.overview.overview import overview
-from aggregator.overview.words import time_text
 from aggregator.publication import Publication
 from aggregator.results.background import Background
 from aggregator.store.errors import StoreBusyError
@@ -37,12 +37,7 @@ IDLE_SECONDS = 0.2  # longest wait for the socket, so that timers and a stop are
 ESTIMATING_SECONDS = 0.02  # the same while an estimate is awaited
 FIRST_RETRY_SECONDS = 0.5
 LONGEST_RETRY_SECONDS = 30.0
-STALE_SECONDS = 60.0  # a loop that has not turned for so long is not healthy
 _NAP_SECONDS = 0.1  # a stop is noticed so soon
-_SILENT = (
-    "most likely it does not answer: the loop has not turned for a minute. A server that waits for "
-    "its synchronous standby does that (docs/scale.md)"
-)
 _CROWDED = (
     "the broker ends every connection right after it was made: another aggregator is most likely "
     "connected as %r, too. Give each its own --worker (and, where the broker goes by the "
@@ -76,18 +71,13 @@ class Daemon:
         self._wire: Wire | None = None
         self._share = share
         self._proof = None if share is None else self._prove(share)
+        self._health = Health(lambda: "" if self._proof is None else self._proof.trouble)
         self._reached = reached
         self._delays = delays or Delays(first=FIRST_RETRY_SECONDS, longest=LONGEST_RETRY_SECONDS)
         self._rng = rng or random.SystemRandom()
         self._patience = Patience(self._delays, self._rng)
         self._stopping = False
-        self._connected = False
-        self._connections = 0  # since the start
-        self._opened = 0.0  # when the last one was made
-        self._since = time.time()  # when the connection was made or lost
-        self._lost = "not connected yet"  # why there is no connection
-        self._trouble = ""  # why the store cannot be written
-        self._turned = time.monotonic()
+        self._opened = 0.0  # when the last connection was made
         self._next_look = 0.0  # at the timers
         self._looks = 0  # in vain, since the store could be written last
         self._unacknowledged: list[int] = []
@@ -104,18 +94,7 @@ class Daemon:
 
     def health(self) -> dict[str, object]:
         """For `/healthz`: `ok` is false while nothing can be counted."""
-        turning = time.monotonic() - self._turned < STALE_SECONDS
-        unshared = "" if self._proof is None else self._proof.trouble
-        return {
-            "ok": self._connected and turning and not self._trouble and not unshared,
-            "connected": self._connected,
-            "broker": "ok" if self._connected else self._lost,
-            "since": time_text(self._since),
-            "connections": self._connections,
-            "store": self._trouble or ("ok" if turning else _SILENT),
-            "share": unshared or "ok",
-            "turning": turning,
-        }
+        return self._health.shown()
 
     def overview(self) -> dict[str, Any]:
         """For pages, in any thread: what `status --json` prints, and the health of the daemon."""
@@ -150,7 +129,7 @@ class Daemon:
 
     def _wait_seconds(self) -> float:
         """How long to wait after a session; if others use our name, tell what to do about it."""
-        if not self._connected:
+        if not self._health.connected:
             return self._patience.failed()
         seconds = self._patience.ended(time.monotonic() - self._opened)
         if self._patience.crowded and not self._stopping:
@@ -161,8 +140,9 @@ class Daemon:
         try:
             self._session()
         except (ConnectionLostError, StoreBusyError) as error:
-            self._lost = str(error)
-            self._trouble = self._lost if isinstance(error, StoreBusyError) else self._trouble
+            self._health.fail(str(error))
+            if isinstance(error, StoreBusyError):
+                self._health.trouble = str(error)
             log.warning("%s", error)
         except FsirError:
             raise
@@ -173,7 +153,7 @@ class Daemon:
     def _sleep(self, seconds: float) -> None:
         end = time.monotonic() + seconds
         while not self._stopping and time.monotonic() < end:
-            self._turned = time.monotonic()
+            self._health.turn()
             time.sleep(min(_NAP_SECONDS, seconds))
 
     def _forget(self) -> None:
@@ -181,9 +161,7 @@ class Daemon:
         if self._wire is not None:
             self._wire.close()
             self._wire = None
-        if self._connected:
-            self._since = time.time()
-        self._connected = False
+        self._health.disconnect()
         self.aggregator.drop()
         self._unacknowledged = []
         self._bytes = 0
@@ -197,9 +175,7 @@ class Daemon:
         wire.subscribe(self._topics())
         wire.publish(retained)
         self._opened = time.monotonic()
-        self._connections += 1
-        self._since = time.time()
-        self._connected = True
+        self._health.connect()
         count = len(self.aggregator.federations)
         log.info("connected with MQTT %s, %d task(s)", wire.version, count)
         while not self._stopping:
@@ -218,7 +194,7 @@ class Daemon:
     def _turn(self, wire: Wire) -> None:
         """Take what is there; commit it if there is nothing more, or enough."""
         aggregator = self.aggregator
-        self._turned = time.monotonic()
+        self._health.turn()
         room = MOST_MESSAGES - aggregator.waiting
         idle = IDLE_SECONDS if self._background.idle else ESTIMATING_SECONDS
         came = wire.read(0.0 if aggregator.waiting else idle, room, MOST_BYTES)
@@ -267,11 +243,11 @@ class Daemon:
                 self._wait_for_store(error, self._delays.after(attempt, self._rng))
                 attempt += 1
             else:
-                self._trouble = ""
+                self._health.trouble = ""
                 return receipts
 
     def _wait_for_store(self, error: StoreBusyError, delay: float) -> None:
-        self._trouble = str(error)
+        self._health.trouble = str(error)
         if self._stopping:
             raise ConnectionLostError(
                 f"stopped while the store could not be written: {error}"
@@ -298,10 +274,10 @@ class Daemon:
             if self._background.idle:
                 self._background.start(self.aggregator.jobs(now))
         except StoreBusyError as error:
-            self._trouble = str(error)
+            self._health.trouble = str(error)
             log.error("the store cannot be written (%s); trying again", error)
             self._next_look = time.monotonic() + self._delays.after(self._looks, self._rng)
             self._looks += 1
         else:
-            self._trouble = ""
+            self._health.trouble = ""
             self._looks = 0

@@ -75,7 +75,7 @@ def test_after_a_lost_connection_it_comes_back_soon(
     sessions = iter([False, False, True, False, True, True])
 
     def session() -> None:
-        daemon._connected = next(sessions)
+        daemon._health.connected = next(sessions)
         raise ConnectionLostError("the broker has closed the connection")
 
     monkeypatch.setattr(daemon, "_session", session)
@@ -206,7 +206,7 @@ def test_who_is_thrown_out_at_once_says_so_from_the_third_time_on_and_waits_long
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     def session() -> None:
-        daemon._connected = True
+        daemon._health.connect()
         daemon._opened = time.monotonic()
         raise ConnectionLostError("the broker has closed the connection")
 
@@ -218,14 +218,3 @@ def test_who_is_thrown_out_at_once_says_so_from_the_third_time_on_and_waits_long
     assert len(said) == 4
     assert "connected as 'fsir-aggregator', too" in said[0]
     assert "next attempt in 0.5 s" in said[0]
-
-
-def test_who_stands_still_is_not_well_and_says_what_it_may_be(
-    daemon: Daemon, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A commit that waits for a standby which is gone has no error, and no end."""
-    monkeypatch.setattr(daemon, "_connected", True)
-    assert (daemon.health()["ok"], daemon.health()["store"]) == (True, "ok")
-    monkeypatch.setattr(daemon, "_turned", time.monotonic() - 61.0)
-    assert not daemon.health()["ok"]
-    assert "standby" in str(daemon.health()["store"])
