@@ -38,8 +38,8 @@ def invented(
             streams |= _collected(numbers, process)
     except BaseException:
         for process in started:
-            process.kill()
-            process.wait()
+            with process:  # which waits for its end and closes its pipe
+                process.kill()
         raise
     return tuple(streams[number] for number in sorted(streams))
 

@@ -94,7 +94,7 @@ MUTANTS = (
     ),
     mutant(
         "truncation skipped",
-        (QUANTISER, "np.clip(K, -reach, reach, out=K)", "np.clip(K, -1e9, 1e9, out=K)"),
+        (QUANTISER, "K.clip(-reach, reach, out=K)", "K.clip(-1e9, 1e9, out=K)"),
     ),
     mutant(
         "clip skipped after the map",
