@@ -23,7 +23,9 @@ from aggregator.store.opening import open_store
 from benchmarks.intake import low_dimensional
 from tests.postgres import Cluster
 
-REPORTS = 30_000  # of each worker: the slowest of ten batches varies threefold
+# Of each worker. Who waits for the lock of a file is passed by while the others go on: with ten
+# batches each the end of the run would end that wait.
+REPORTS = 30_000
 ROUNDS = 3
 ROWS = 1_000_000
 BARS = {
