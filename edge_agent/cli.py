@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 
+from edge_agent.mqtt import openssl
 from fsir.net.program import Program
 
 _ABOUT = """\
@@ -55,7 +56,8 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     gc.disable()  # until all is imported: none of that is garbage, and looking for some takes long
     try:
-        args = _PROGRAM.parse(arguments)
+        with openssl.put_off():
+            args = _PROGRAM.parse(arguments)
     finally:
         gc.freeze()
         gc.enable()

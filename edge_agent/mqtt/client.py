@@ -7,17 +7,20 @@ thousands of connections in one process. Here nothing waits but a good-bye, and 
 from __future__ import annotations
 
 import selectors
-import ssl
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import paho.mqtt.client as mqtt
 from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
+from edge_agent.mqtt import openssl
 from fsir.limits import LIMITS
 from fsir.net.broker import Broker
+
+if TYPE_CHECKING:
+    import ssl
 
 # A broker that speaks MQTT 5 does not even send more than this.
 LARGEST_BYTES = max(LIMITS.values()) + 4096
@@ -50,6 +53,7 @@ def new_client(
         clean_session=True if version == MQTT_3 else None,
     )
     if tls is not None:
+        openssl.bring()
         client.tls_set_context(tls)
     if broker.username is not None:
         client.username_pw_set(broker.username, broker.password)

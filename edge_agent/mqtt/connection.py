@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import logging
 import socket
-import ssl
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -173,8 +172,8 @@ class Connection:
         """When to step again if nothing arrives."""
         if self._client is None:
             return self._attempts.due
-        sock = self._client.socket()
-        if isinstance(sock, ssl.SSLSocket) and sock.pending():
+        sock: Any = self._client.socket()
+        if self._tls is not None and sock is not None and sock.pending():
             return now  # decrypted already: select would not see it
         return now + self._greeting.keepalive_seconds / 6 if self.up else self._welcome_by
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import ssl
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from fsir.errors import ConnectionSettingsError
+
+if TYPE_CHECKING:
+    import ssl
 
 _PORTS = {"mqtt": 1883, "mqtts": 8883}
 
@@ -72,11 +74,15 @@ class Broker:
 
     def why(self, error: Exception) -> str:
         """Why there is no connection, and what to do about it."""
+        if not self.tls:
+            return str(error)
+        import ssl
+
         from fsir.net.tls import explain, is_hung_up
 
         if isinstance(error, ssl.SSLCertVerificationError):
             return self._why_unacceptable(error)
-        if self.tls and is_hung_up(error):
+        if is_hung_up(error):
             return self.hint() or explain(error)
         return explain(error)
 

@@ -76,17 +76,17 @@ MUTANTS = (
     ),
     mutant("tails cut at 4 sd", (NOISE, _SCALED, "(sd / step) * np.clip(z, -4.0, 4.0)")),
     mutant(
-        "float32 normals where they are few",
-        (WORDS, "for word in words), np.float64, count)", "for word in words), np.float32, count)"),
+        "float32 normals",
+        (WORDS, "normals = np.empty(len(halves))", "normals = np.empty(len(halves), np.float32)"),
     ),
     mutant(
-        "float32 normals where they are many",
-        (WORDS, "normals = np.empty(count)", "normals = np.empty(count, np.float32)"),
+        "far tails from half of a word",
+        (WORDS, "np.flatnonzero(high < _LONG)", "np.flatnonzero(high < 0)"),
     ),
-    mutant("signs lost where words are many", (WORDS, "return np.negative(z,", "return np.abs(z,")),
+    mutant("signs lost", (WORDS, "return np.negative(z,", "return np.abs(z,")),
     mutant(
         "clip skipped everywhere",
-        (QUANTISER, "long = squares > self._longest", "long = squares > np.inf"),
+        (QUANTISER, "np.flatnonzero(squares > self._longest)", "np.flatnonzero(squares > np.inf)"),
     ),
     mutant(
         "clip skipped in `learn_one`",

@@ -9,7 +9,7 @@ it makes no further round.
 from __future__ import annotations
 
 import hashlib
-import secrets
+import os
 from collections.abc import Sequence
 
 import numpy as np
@@ -83,7 +83,7 @@ def key_for(round: int, earlier: bytes = b"") -> bytes:
     No round has its bytes before it is made: copies of a device that both go on, which they must
     not, share the noise of the past alone.
     """
-    return earlier + secrets.token_bytes(max(0, KEY_BYTES * round - len(earlier)))
+    return earlier + os.urandom(max(0, KEY_BYTES * round - len(earlier)))
 
 
 def _part(key: bytes, round: int) -> bytes:

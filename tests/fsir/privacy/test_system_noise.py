@@ -12,9 +12,9 @@ import pytest
 
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import SystemNoise
-from fsir.privacy.normal.words import normal_of
 from fsir.privacy.plan import SCREENING, final_stage, first_stage
 from fsir.privacy.release import release
+from tests.fsir.privacy.words import normal_of
 from tests.fsir.tasks import screened, task
 
 WORD_BYTES = 16

@@ -11,10 +11,10 @@ from fsir.errors import MessageError
 from fsir.limits import MOST_IN_COHORT
 from fsir.privacy.moments import Moments
 from fsir.privacy.noise import NoiseOfBytes
-from fsir.privacy.normal.words import normal_of
 from fsir.privacy.plan import all_stages, first_stage
 from fsir.privacy.release import release
 from fsir.secure.ring import MOST_SIGMAS, WIDTHS, Ring, largest_sum, ring_of
+from tests.fsir.privacy.words import normal_of
 from tests.fsir.tasks import shared
 
 

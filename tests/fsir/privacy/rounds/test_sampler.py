@@ -10,11 +10,11 @@ from scipy import stats
 from fsir.limits import MAX_ROUNDS
 from fsir.privacy.budget import published_values
 from fsir.privacy.noise import FAR_SIGMAS, RELATIVE_ERROR, RESOLUTION, NoiseOfBytes, sampling_error
-from fsir.privacy.normal.words import normal_of
 from fsir.privacy.plan import first_stage
 from fsir.privacy.rounds.correlated import RoundNoise
 from fsir.privacy.rounds.factorisation import Factorisation, factorisation_of
 from tests.fsir.privacy.rounds.tasks import small_task
+from tests.fsir.privacy.words import normal_of
 
 U = 2.0**-53
 MEMORIES = [("all", None), ("window", 1), ("window", 2), ("window", 8), ("decay", 1), ("decay", 30)]
