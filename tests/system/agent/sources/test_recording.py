@@ -35,11 +35,13 @@ def test_the_agent_reports_the_windows_of_a_recording_once(mosquitto_url, tmp_pa
         try:
             wait_for_line(first, "first record learned")
             time.sleep(1.0)  # somewhere on the way; where does not matter
+            first.kill()
+            told = first.stderr.read()
         finally:
             end(first)
         done = subprocess.run([*run, "--once"], capture_output=True, text=True, timeout=120)
         assert done.returncode == 0, done.stderr
-        assert "a quoted text does not end in its line" in done.stderr
+        assert "a quoted text does not end in its line" in told + done.stderr
         (report,) = server.reports(DEVICE)["final"]
     assert decode(report, Report).n == 40
     assert [(row.first, row.last) for row in ledger(tmp_path)] == [(offered[0], offered[39])]
