@@ -34,8 +34,7 @@ class Sums:
 
     def add(self, K: Matrix, slices: Integers) -> None:
         """Add clipped rows."""
-        # This way round the product is faster, because rows are longer than there are slices.
-        self.by_slice += (self._one_hot.take(slices, axis=0).T @ K).T
+        self.by_slice += K.T @ self._one_hot.take(slices, axis=0)
         self.counts += np.bincount(slices, minlength=len(self.counts))
         if self.second is not None:
             self.second += K.T @ K

@@ -29,7 +29,7 @@ class Waiting:
 
     def __init__(self, slicing: Slicing, inputs: int) -> None:
         # Long enough for BLAS to be at its best, at most 2 MiB for all but the widest records.
-        longest = 4096 if inputs <= _NARROW else 1024
+        longest = 4096 if inputs <= _NARROW else 2048
         self.size = min(longest, max(64, 2**18 // inputs))
         self.rows = _aligned(self.size, inputs)
         self.slices = np.empty(self.size, np.int64)
