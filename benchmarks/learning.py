@@ -35,7 +35,7 @@ BATCH = 64
 SLICES = 8
 REPORT = 1000  # records
 BATCHES = {10: 400, 100: 200, 561: 32, 2000: 8}
-ROUNDS = {10: 100, 100: 100, 561: 5, 2000: 5}  # the shorter, the more: a few milliseconds say little
+ROUNDS = {10: 100, 100: 100, 561: 5, 2000: 5}  # the shorter, the more: a few ms say little
 COORDINATES = 150  # of the map of 561 features
 _MAPPED = f"p = 561 mapped to {COORDINATES}"
 CHECKED_SLICES = 6  # as many as the activities of HAR
