@@ -133,9 +133,12 @@ def _growth(url: str, folder: Path, records: int) -> float:
     task = _task("long", 20, records, None)
     line = _lines(task, 1)[0].encode()
     streams = {"stdin": subprocess.PIPE, "stdout": subprocess.DEVNULL}
+    policy = folder / "policy.toml"
+    policy.write_text("hold = false\n")  # the same line a million times is not what a task expects
+    more = ("--policy", str(policy))
     with (
         TinyAggregator(url, task),
-        _start(url, task, "jsonl:-", folder, "long", **streams) as process,
+        _start(url, task, "jsonl:-", folder, "long", *more, **streams) as process,
     ):
         sizes = []
         for _ in range(10):
@@ -151,13 +154,11 @@ def _growth(url: str, folder: Path, records: int) -> float:
 
 
 def _start(
-    url: str, task: Task, source: str, folder: Path, device: str, **streams: Any
+    url: str, task: Task, source: str, folder: Path, device: str, *more: str, **streams: Any
 ) -> subprocess.Popen[bytes]:
     program = str(Path(sys.executable).with_name("fsir-agent"))
-    policy = folder / "policy.toml"
-    policy.write_text("hold = false\n")  # the same line a million times is not what a task expects
-    command = [program, "run", "--broker", url, "--task", task.name, "--policy", str(policy)]
-    command += ["--device", device, "--source", source, "--state", str(folder / device)]
+    command = [program, "run", "--broker", url, "--task", task.name, "--device", device]
+    command += ["--source", source, "--state", str(folder / device), *more]
     return subprocess.Popen(command, stderr=subprocess.PIPE, env=_environment(folder), **streams)
 
 

@@ -7,7 +7,7 @@ import logging
 import os
 import sys
 
-from edge_agent.mqtt import openssl
+from edge_agent.mqtt import lean
 from fsir.net.program import Program
 
 _ABOUT = """\
@@ -56,7 +56,7 @@ def main(arguments: list[str] | None = None) -> int:
 def _run(arguments: list[str]) -> int:
     gc.disable()  # until all is imported: none of that is garbage, and looking for some takes long
     try:
-        with openssl.put_off():
+        with lean.imports():
             args = _PROGRAM.parse(arguments)
     finally:
         gc.freeze()

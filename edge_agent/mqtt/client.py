@@ -15,7 +15,7 @@ from paho.mqtt.enums import CallbackAPIVersion, MQTTProtocolVersion
 from paho.mqtt.packettypes import PacketTypes
 from paho.mqtt.properties import Properties
 
-from edge_agent.mqtt import openssl
+from edge_agent.mqtt import lean
 from fsir.limits import LIMITS
 from fsir.net.broker import Broker
 
@@ -53,7 +53,7 @@ def new_client(
         clean_session=True if version == MQTT_3 else None,
     )
     if tls is not None:
-        openssl.bring()
+        lean.encrypt()
         client.tls_set_context(tls)
     if broker.username is not None:
         client.username_pw_set(broker.username, broker.password)

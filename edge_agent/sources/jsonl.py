@@ -22,6 +22,7 @@ _DEEPEST = 8
 # kilobytes of them.
 LONGEST_PATHS = 4 * 2**20
 _CHUNK_BYTES = 65536
+_NESTED = {dict, list}
 _NO_RECORD = b"too long"  # instead of such a line: it has its place, and no values
 _NO_OBJECT = (
     "lines not used: not a JSON object with values, "
@@ -41,7 +42,7 @@ def values_of(text: bytes | bytearray | str) -> dict[str, Any]:
         return {}
     if not isinstance(parsed, dict):
         return {}
-    if not any(isinstance(value, dict | list) for value in parsed.values()):
+    if _NESTED.isdisjoint(map(type, parsed.values())):
         return parsed
     flat: dict[str, Any] = {}
     return flat if _flatten(parsed, "", flat, _DEEPEST, LONGEST_PATHS) >= 0 else {}

@@ -45,11 +45,11 @@ LATER = (
     "secrets",
     "statistics",
 )
-AND_SAYS_WHAT_ENCRYPTS = """
+AND_SAYS_WHAT_IT_LOADED = """
 import sys
 from edge_agent.cli import main
 code = main()
-print(*{"ssl", "_ssl", "_hashlib", "_socket"} & set(sys.modules))
+print(*{"ssl", "_ssl", "_hashlib", "http.client", "_socket"} & set(sys.modules))
 sys.exit(code)
 """
 
@@ -69,13 +69,13 @@ def test_the_first_record_does_not_wait_for_what_comes_later(mosquitto_url, tmp_
     assert {"edge_agent.learning.report", "edge_agent.learning.projection"} <= set(loaded(after))
 
 
-def test_who_encrypts_nothing_never_loads_what_encrypts(mosquitto_url, tmp_path):
+def test_who_needs_neither_encryption_nor_a_proxy_loads_neither(mosquitto_url, tmp_path):
     of = screened()
     source = write_jsonl(tmp_path / "data.jsonl", of, 150)
     with TinyAggregator(mosquitto_url, of, active=("x1", "x4")):
         arguments = command(mosquitto_url, f"jsonl:{source}", tmp_path)
         assert arguments[1:3] == ["-m", "edge_agent"]
-        arguments[1:3] = ["-c", AND_SAYS_WHAT_ENCRYPTS]
+        arguments[1:3] = ["-c", AND_SAYS_WHAT_IT_LOADED]
         done = subprocess.run(arguments, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert "final report counted" in done.stderr
@@ -90,5 +90,5 @@ def loaded(told: str) -> list[str]:
 @pytest.mark.slow
 def test_memory_stays_close_to_that_of_the_libraries_and_does_not_grow(mosquitto):
     figures = agent_footprint.run(rounds=2, records=200_000)
-    assert figures["resident memory / bare import"] < 1.2
+    assert figures["resident memory / bare import"] <= 1.2
     assert figures["growth over a million records (MB)"] < 1.0
