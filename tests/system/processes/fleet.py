@@ -24,6 +24,7 @@ from tests.system.harness.forkserver import Child, ForkServer
 from tests.system.harness.one_hot import SECRET, Federation
 
 PATIENCE_SECONDS = 40.0
+CAUGHT_UP = "listener/caught-up"  # what the listener tells itself
 
 
 class Processes:
@@ -60,7 +61,8 @@ class Processes:
             for task in self.federations
             for name in federation.names()
         }
-        topics = [topic(task.name, "report", "+") for task in self.federations]
+        self._caught_up = False
+        topics = [topic(task.name, "report", "+") for task in self.federations] + [CAUGHT_UP]
         self._listener = Connection(Broker.parse(self.url), "listener", topics, self._heard)
         self.until(lambda: self._listener.up, "the listener does not connect")
         self.children: list[Child] = []
@@ -77,6 +79,7 @@ class Processes:
             file.writelines(json.dumps(x) + "\n" for x in records)
 
     def _heard(self, message: MQTTMessage) -> None:
+        self._caught_up |= message.topic == CAUGHT_UP
         raw = bytes(message.payload)
         try:
             report = decode(raw, Report)
@@ -146,8 +149,15 @@ class Processes:
             )
             refuses = name == self._shy and any(task.secret for task in self.federations)
             assert agent.poll() == (REFUSED if refuses else DONE), agent.said()
+        self._catch_up()
         server.kill()
         return [line for task in self.federations for line in self._audit(task)]
+
+    def _catch_up(self) -> None:
+        """Hear all that was sent until now: a broker hands over in order."""
+        self._caught_up = False
+        self.listener_publishes(CAUGHT_UP, b"")
+        self.until(lambda: self._caught_up, "the listener does not hear itself")
 
     def _audit(self, task: Federation) -> list[str]:
         accounts = [
