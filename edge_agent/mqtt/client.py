@@ -7,6 +7,7 @@ thousands of connections in one process. Here nothing waits but a good-bye, and 
 from __future__ import annotations
 
 import selectors
+import socket
 from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -38,6 +39,19 @@ class Greeting(NamedTuple):
     welcome_seconds: float  # for each answer of the broker
 
 
+class _Client(mqtt.Client):
+    """paho's client, but the system chooses its port when it knows whom the connection reaches.
+
+    paho has it chosen before: then each port serves one connection alone, also those that have just
+    ended, and thousands of devices on one machine search long for a free one.
+    """
+
+    def _create_socket_connection(self) -> socket.socket:
+        if self._get_proxy() is not None:
+            return super()._create_socket_connection()
+        return socket.create_connection((self._host, self._port), timeout=self._connect_timeout)
+
+
 def new_client(
     client_id: str,
     version: MQTTProtocolVersion,
@@ -46,7 +60,7 @@ def new_client(
     will: tuple[str, bytes] | None,
 ) -> mqtt.Client:
     """A client without a session on the broker: all that a device reads is retained."""
-    client = mqtt.Client(
+    client = _Client(
         CallbackAPIVersion.VERSION2,
         client_id,
         protocol=version,
