@@ -2,7 +2,7 @@
 
 OpenSSL waits for an encrypted connection; the hashes of Python load it, too, although they have
 their own. What Python knows of the web, and of mail with it, paho needs behind a proxy. Together
-they would be an eighth of an agent's memory, and as much of the time until it learns.
+they would be an eighth of an agent's memory.
 """
 
 from __future__ import annotations
